@@ -76,7 +76,7 @@ LONGER = {f"test_{name}" for name in ("container", "e2b_clients", "mcp_clients",
 
 # The released product meets every hostile program by every user. When warm, and for what shows that the program is hostile and
 # that each lock holds alone, the users take turns.
-ONE_CALLER = {"test_control_escapes", "test_one_lock_alone_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_one_lock_alone_contains"}
+ONE_CALLER = {"test_control_escapes", "test_single_mechanism_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_single_mechanism_contains"}
 
 
 def is_anothers_turn(name: str, user: str) -> bool:

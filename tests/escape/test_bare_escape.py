@@ -79,7 +79,7 @@ def test_bare_control_escapes(name, caller_label):
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 @pytest.mark.parametrize("name", NOT_PROMISED)
-def test_what_is_not_promised_harms_nobody(name, caller_label):
+def test_unpromised_access_does_no_harm(name, caller_label):
     caller = get_caller(caller_label)
     rounds = attack_bare(PROGRAMS[name], caller_label, release_binary())
     assert all(one.result and one.findings == {} and not one.report["left"] for one in rounds), rounds

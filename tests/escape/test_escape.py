@@ -115,7 +115,7 @@ def test_control_escapes(program, caller_label):
 
 
 @pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(cases("alone")))
-def test_one_lock_alone_contains(program, caller_label, mechanism):
+def test_single_mechanism_contains(program, caller_label, mechanism):
     binary = need(holes_binary())
     caller = get_caller(caller_label)
     locks = field_locks(program, enforced(program, caller_label))
@@ -132,7 +132,7 @@ def test_one_lock_alone_contains(program, caller_label, mechanism):
 @pytest.mark.parametrize(
     "name", ["fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork"]
 )
-def test_release_knows_no_holes(name, caller_label):
+def test_release_ignores_remit_holes(name, caller_label):
     program, caller = PROGRAMS[name], get_caller(caller_label)
     everything = "mount_namespace,network_namespace,landlock,seccomp"
     rounds = attack(

@@ -78,7 +78,7 @@ def rounds_of(binary, label):
 @pytest.mark.parametrize(
     ("fake", "words"), BREACHES.values(), ids=BREACHES, indirect=["fake"]
 )
-def test_breach_is_noticed(fake, words, label):
+def test_breach_is_detected(fake, words, label):
     program, rounds = rounds_of(fake, label)
     wrong = not_contained(program, rounds, get_caller(label))
     assert any(words in line for line in wrong), wrong
@@ -86,7 +86,7 @@ def test_breach_is_noticed(fake, words, label):
 
 @pytest.mark.parametrize("label", caller_labels())
 @pytest.mark.parametrize("fake", ["pass"], indirect=True)
-def test_containment_is_believed(fake, label):
+def test_containment_is_accepted(fake, label):
     program, rounds = rounds_of(fake, label)
     assert not_contained(program, rounds, get_caller(label)) == []
     assert not_escaped(program, rounds), "a control that was contained must fail"
@@ -94,7 +94,7 @@ def test_containment_is_believed(fake, label):
 
 @pytest.mark.parametrize("label", caller_labels())
 @pytest.mark.parametrize("fake", ["result['stdout'] = 'ESCAPED x\\n'"], indirect=True)
-def test_escape_without_its_witness_is_no_control(fake, label):
+def test_control_without_its_witness_fails(fake, label):
     program, rounds = rounds_of(fake, label)
     (wrong,) = not_escaped(program, rounds)
     assert "canary" in wrong

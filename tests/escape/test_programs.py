@@ -39,7 +39,7 @@ def test_every_row_of_the_catalogue_has_a_program():
     assert set(CATALOGUE) <= have, sorted(set(CATALOGUE) - have)
 
 
-def test_names_of_fields_and_mechanisms_are_those_of_the_product():
+def test_field_and_mechanism_names_exist_in_the_product():
     table = (ROOT / "src/policy/fields/table.c").read_text()
     fields = set(re.findall(r'\.name = "(\w+)"', table))
     names = (ROOT / "src/policy/mechanism.c").read_text()

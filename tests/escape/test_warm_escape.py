@@ -131,7 +131,7 @@ def test_warm_control_escapes(program, caller_label, keeper_with_holes):
 
 
 @pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(witness_cases(False)))
-def test_warm_one_lock_alone_contains(program, caller_label, mechanism, keeper_with_holes):
+def test_warm_single_mechanism_contains(program, caller_label, mechanism, keeper_with_holes):
     others = tuple(sorted(locks_of(program, caller_label) - {mechanism}))
     keeper = keeper_with_holes(caller_label, others)
     rounds = keeper.attack(program)
@@ -142,7 +142,7 @@ def test_warm_one_lock_alone_contains(program, caller_label, mechanism, keeper_w
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
-def test_who_is_left_below_the_keeper_is_noticed(caller_label):
+def test_leftover_process_below_the_keeper_is_detected(caller_label):
     """A run that lasts stands for a process that was left."""
     keeper = get_keeper(need(release_binary()), caller_label)
     keeper.await_child({"timeout": LONG})
@@ -156,7 +156,7 @@ def test_who_is_left_below_the_keeper_is_noticed(caller_label):
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
-def test_what_is_documented_as_cold_is_cold(caller_label):
+def test_policies_documented_as_cold_start_cold(caller_label):
     """The rule by which programs are chosen above is the product's."""
     keeper = get_keeper(need(release_binary()), caller_label)
     programs = [p for p in PROGRAMS.values() if caller_label in p.users]
@@ -173,7 +173,7 @@ def test_what_is_documented_as_cold_is_cold(caller_label):
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
-def test_after_all_of_them_the_keeper_leaves_nothing(caller_label):
+def test_closed_keeper_leaves_nothing(caller_label):
     """The last test of its file: the keepers end here."""
     left = get_keeper(need(release_binary()), caller_label).close()
     assert left == []

@@ -45,7 +45,7 @@ def test_readme_begins_with_demo_and_test():
     assert two_commands() == ["make demo", "make test"]
 
 
-def test_readme_demo_prints_what_is_shown(newcomer):
+def test_readme_demo_prints_the_documented_output(newcomer):
     machine, user = newcomer
     output = machine.run(user, two_commands()[0])
     assert shows(demo_output(README), output), output
@@ -63,7 +63,7 @@ def test_readme_install_block_installs(newcomer):
     assert shown == "ok: hello from process 2\n"
 
 
-def test_readme_blocks_print_what_is_shown(newcomer):
+def test_readme_blocks_print_the_documented_output(newcomer):
     """A comment above a block names the packages that it needs beyond the build's."""
     machine, user = newcomer
     pages = (README, ROOT / "docs" / "tutorial" / "shell.md")
@@ -73,13 +73,13 @@ def test_readme_blocks_print_what_is_shown(newcomer):
         machine.run(user, f"PATH=$PWD/build:$PATH python3 tests/documents.py {page.relative_to(ROOT)}")
 
 
-def test_warnings_are_no_errors(newcomer):
+def test_compiler_warnings_do_not_fail_the_build(newcomer):
     """A compiler that is newer than ours must not stop a user's build."""
     machine, user = newcomer
     assert machine.run(user, "grep -c -e ' -W' build/build.ninja; grep -o -e -Werror build/build.ninja | wc -l").split()[1] == "0"
 
 
-def test_a_wheel_of_either_release_installs_on_debian_12(newcomer):
+def test_wheel_of_either_release_installs_on_debian_12(newcomer):
     """It contains these files, and the newest symbol of glibc in them decides its level."""
     machine, user = newcomer
     build = machine.home(user) / CHECKOUT / "build"
@@ -99,14 +99,14 @@ kill $!; wait $!
 """
 
 
-def test_tls_is_what_the_library_of_the_release_can(newcomer):
+def test_tls_versions_match_the_library_of_the_release(newcomer):
     machine, user = newcomer
     said, spoken = TLS[machine.release]
     shown = machine.run(user, TLS_SCRIPT)
     assert said in shown.splitlines()[0] and f"New, {spoken}, Cipher is" in shown and '"status":"ok"' in shown, shown
 
 
-def test_a_run_leaves_no_mount(newcomer):
+def test_run_leaves_no_mount(newcomer):
     machine, user = newcomer
     count = "wc -l </proc/self/mountinfo"
     before, after = machine.run(user, f"{count}; build/remit run -c pass; build/remit run --read examples -c pass; {count}").split()
@@ -126,7 +126,7 @@ def test_compiler_has_no_warnings(newcomer, compiler):
 
 if SOAK:
 
-    def test_demo_works_whatever_the_folder_is_called(newcomer):
+    def test_demo_works_in_a_folder_with_an_odd_name(newcomer):
         machine, user = newcomer
         folder = machine.home(user) / "it's a folder: here, 100%"
         subprocess.run(["cp", "-a", machine.home(user) / CHECKOUT, folder], check=True)

@@ -33,7 +33,7 @@ def machine():
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_make_says_in_one_sentence_what_is_missing(machine, what):
+def test_make_reports_an_unsupported_machine_in_one_sentence(machine, what):
     path, text, *words = WRONG[what]
     file = machine.root / path.lstrip("/")
     before = file.read_bytes() if file.exists() else None
@@ -50,18 +50,18 @@ def test_make_says_in_one_sentence_what_is_missing(machine, what):
     assert len(rest) <= 1 and not (machine.home("root") / "remit" / "build").exists(), done.stdout
 
 
-def test_a_machine_without_apt_hears_what_to_install(machine):
+def test_setup_without_apt_lists_the_packages(machine):
     done = machine.try_run("root", "mkdir -p /tmp/bin; for p in sh uname sort head printf dirname id; do ln -sf $(command -v $p) /tmp/bin/; done; PATH=/tmp/bin sh tools/setup.sh")
     assert done.returncode and "with apt only" in done.stdout and "REMIT_SETUP=skip: meson" in done.stdout, done.stdout
 
 
-def test_who_installs_packages_by_hand_hears_which_program_is_missing(machine):
+def test_skipped_setup_names_the_missing_program(machine):
     done = machine.try_run("root", "REMIT_SETUP=skip make")
     first, *rest = done.stdout.splitlines()
     assert done.returncode and first.startswith("setup: the program meson is missing. ") and len(rest) == 1, done.stdout
 
 
-def test_who_has_an_old_meson_hears_which_is_needed(machine):
+def test_setup_with_an_old_meson_names_the_needed_version(machine):
     """Of a distribution that the script does not know."""
     fakes = "mkdir -p /tmp/old; for p in meson ninja python3; do printf '#!/bin/sh\\necho 0.61.2\\n' >/tmp/old/$p; chmod +x /tmp/old/$p; done"
     done = machine.try_run("root", f"{fakes}; PATH=/tmp/old:$PATH REMIT_SETUP=skip make")
@@ -69,19 +69,19 @@ def test_who_has_an_old_meson_hears_which_is_needed(machine):
     assert done.returncode and first.startswith("setup: Remit needs meson 1.0 or newer, and this is meson 0.61.2. ") and len(rest) == 1, done.stdout
 
 
-def test_without_a_network_the_sentence_says_so(machine):
+def test_setup_without_a_network_names_the_cause(machine):
     done = machine.try_run("root", "echo 'Acquire::http::Proxy \"http://127.0.0.1:9\";' >/etc/apt/apt.conf.d/00none; make demo")
     (machine.root / "etc/apt/apt.conf.d/00none").unlink()
     assert done.returncode and "check this machine's network" in done.stdout, done.stdout[-3000:]
 
 
-def test_an_ordinary_user_hears_which_command_root_must_run(machine):
+def test_setup_by_an_ordinary_user_names_the_command_for_root(machine):
     done = machine.try_run(USER, "make demo")
     assert done.returncode and "only root can install them: meson" in done.stdout and "Ask root to run tools/setup.sh." in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("command", ["make demo", "make deb", "make test", "make wheel"])
-def test_a_checkout_that_cannot_be_written_is_named(machine, command):
+def test_unwritable_checkout_is_named(machine, command):
     done = machine.try_run(USER, f"chmod a-w .; {command}")
     machine.run(USER, "chmod u+w .")
     first, *rest = done.stdout.splitlines()
@@ -111,7 +111,7 @@ def test_pip_names_the_packages_that_a_build_needs(without_compiler):
     assert "No matching distribution" not in done.stdout
 
 
-def test_pip_says_on_which_machines_remit_cannot_be_built(without_compiler):
+def test_pip_names_an_unsupported_architecture(without_compiler):
     path, script, *words = WRONG["architecture"]
     program = without_compiler.root / path.lstrip("/")
     program.write_text(script)

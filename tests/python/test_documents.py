@@ -38,7 +38,7 @@ def needs(name: str, clean) -> pathlib.Path:  # noqa: F811
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_block_prints_what_is_shown(remit, stage, clean, page):  # noqa: F811
+def test_every_block_prints_the_documented_output(remit, stage, clean, page):  # noqa: F811
     python = needs(PAGES[page], clean)
     found = blocks(ROOT / page)
     shown = [(one, behind) for one, behind in zip(found, [*found[1:], None]) if one.kind == "python"]
@@ -59,7 +59,7 @@ def test_every_example_runs(any_remit, stage, clean, name):  # noqa: F811
     assert done.returncode == 0 and done.stdout, done
 
 
-def test_no_example_and_page_is_forgotten():
+def test_every_example_and_page_is_listed():
     importing = [p.name for p in (ROOT / "examples").glob("*.py") if re.search(r"^(import|from) remit\b", p.read_text(), re.M)]
     assert sorted(importing) == sorted(EXAMPLES)
     pages = [
@@ -70,7 +70,7 @@ def test_no_example_and_page_is_forgotten():
     assert sorted(pages) == sorted(PAGES)
 
 
-def test_the_reference_is_that_of_the_package(clean, stage):  # noqa: F811
+def test_api_reference_is_current(clean, stage):  # noqa: F811
     made = subprocess.run(
         [PYTHON, ROOT / "tools" / "python_api.py"], env={"PYTHONPATH": str(stage / "unpacked")}, capture_output=True, text=True
     )

@@ -65,7 +65,7 @@ def elf_files(wheel: pathlib.Path, folder: pathlib.Path) -> list[pathlib.Path]:
     return [p for p in folder.rglob("*") if p.is_file() and p.read_bytes()[:4] == b"\x7fELF"]
 
 
-def test_the_wheel_is_what_its_name_says(wheel, tmp_path):
+def test_wheel_matches_its_platform_tag(wheel, tmp_path):
     level = re.fullmatch(r"remit-[\d.]+-cp39-abi3-manylinux_2_(\d+)_x86_64\.whl", wheel.name)
     assert level, wheel.name
     binaries = elf_files(wheel, tmp_path)
@@ -107,7 +107,7 @@ def test_every_file_of_the_wheel_is_in_its_record(wheel):
         assert {"remit/py.typed", "remit/_native/remit-bench", "remit/_native/runtime/boot.py"} <= set(rows)
 
 
-def test_the_extension_gives_away_nothing_but_its_way_in(wheel, tmp_path):
+def test_extension_exports_only_its_init_function(wheel, tmp_path):
     """A host may have a libremit, or a jansson, of its own."""
     (core,) = [p for p in elf_files(wheel, tmp_path) if p.name == "_core.abi3.so"]
     shown = call("readelf", "-W", "--dyn-syms", core)
@@ -115,14 +115,14 @@ def test_the_extension_gives_away_nothing_but_its_way_in(wheel, tmp_path):
     assert given == ["PyInit__core"]
 
 
-def test_the_fields_are_those_of_the_command(clean, remit):
+def test_fields_match_the_command(clean, remit):
     table = json.loads(run_as(remit, clean, "-m", "remit", "policy", "--fields").stdout)
     shown = run_as(remit, clean, "-c", "import remit._fields, json; print(json.dumps({v[0]: k for k, v in remit._fields.FIELDS.items()}))")
     assert json.loads(shown.stdout) == {row["name"]: row["short"].replace("-", "_") for row in table}
     assert list(json.loads(shown.stdout)) == list(json.loads(remit("policy").stdout))
 
 
-def test_the_sdist_has_all_that_a_build_needs(stage, tmp_path):
+def test_sdist_has_everything_a_build_needs(stage, tmp_path):
     """Meson looks for every source file when it is set up."""
     with tarfile.open(build("sdist", stage / "dist")) as tar:
         tar.extractall(tmp_path)
@@ -138,14 +138,14 @@ def test_the_sdist_has_all_that_a_build_needs(stage, tmp_path):
 # ---- where it is installed ----
 
 
-def test_a_clean_environment_needs_nothing_else(remit, clean):
+def test_wheel_has_no_dependencies(remit, clean):
     done = run_as(remit, clean, "-c", "import remit; r = remit.run('print(6 * 7)'); print(r.status, r.stdout)")
     assert done.stdout == "ok 42\n\n", done
     listed = run_as(remit, clean, "-c", "import importlib.metadata as m; print(*[d.metadata['Name'] for d in m.distributions()])")
     assert listed.stdout == "remit\n", listed
 
 
-def test_the_wheel_brings_the_command(remit, testing):
+def test_wheel_contains_the_command(remit, testing):
     done = run_as(remit, testing.parent / "remit", "run", "-c", "import sys; print(sys.argv[1:])", "a b")
     assert done.stdout == "['a b']\n", done
     assert run_as(remit, testing.parent / "remit", "run", "-c", "raise SystemExit(3)").returncode == 3
@@ -159,7 +159,7 @@ def test_inside(remit, testing, stage, path):
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
-def test_every_interpreter_that_is_here(any_remit, clean, stage):
+def test_every_installed_interpreter_works(any_remit, clean, stage):
     """One binary for all: the limited API."""
     found = {version_of(p): p for p in interpreters()}
     assert found
@@ -170,14 +170,14 @@ def test_every_interpreter_that_is_here(any_remit, clean, stage):
         assert done.stdout == "True\n", (version, done)
 
 
-def test_importing_it_is_quick(any_remit, clean):
+def test_import_is_quick(any_remit, clean):
     """At most twice the processor time that Python takes to start; the best of some, since others use the machine too."""
     code = "import time; t = time.process_time(); import remit; print(t, time.process_time() - t)"
     starts, imports = zip(*(map(float, run_as(any_remit, clean, "-c", code).stdout.split()) for _ in range(7)))
     assert min(imports) < 2 * min(starts)
 
 
-def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
+def test_warm_run_costs_at_most_1_3_times_the_library(testing, tmp_path):
     """1.3 times at most. The best of each, from as many times as it takes: others use the machine too."""
     package, library = [], []
     for _ in range(8):
@@ -213,7 +213,7 @@ def test_framework(any_remit, wheel, stage, clean, path):
 # ---- systems that it does not run on ----
 
 
-def test_without_binaries_it_imports_and_says_why_it_does_not_run(any_remit, stage):
+def test_pure_wheel_imports_and_explains_why_it_cannot_run(any_remit, stage):
     wheel = build("wheel", stage / "dist", "pure=true")
     assert wheel.name.endswith("-py3-none-any.whl")
     call(PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", stage / "pure", wheel)
@@ -249,7 +249,7 @@ WRONG = {
 }
 
 
-def test_the_types_are_complete_and_say_what_is_wrong(testing, tmp_path):
+def test_types_are_complete_and_reject_wrong_calls(testing, tmp_path):
     mypy = framework("types").parent / "mypy"
     site = pathlib.Path(call(testing, "-c", "import remit; print(remit.__path__[0])").strip())
     sources = [p for p in site.rglob("*.py") if "_native" not in p.parts]

@@ -33,7 +33,7 @@ def sanitized(remit) -> Remit:
     return other
 
 
-def test_the_keeper_touches_no_memory_that_is_not_its_own(remit, sanitized):
+def test_keeper_has_no_memory_errors_with_mixed_runs(remit, sanitized):
     log = pathlib.Path(sanitized.folder) / "asan"
     keeper = SharedKeeper(sanitized, env={"ASAN_OPTIONS": f"log_path={log}:detect_leaks=0"})
     wrong: list[str] = []
@@ -82,7 +82,7 @@ def use_sessions(door: Door, seed: int, wrong: list[str]) -> None:
         door.ask(rng.choice(("close", "drop")))
 
 
-def test_nor_does_one_with_sessions(remit, sanitized):
+def test_keeper_has_no_memory_errors_with_sessions(remit, sanitized):
     log = pathlib.Path(sanitized.folder) / "asan-sessions"
     keeper = SharedKeeper(sanitized, env={"ASAN_OPTIONS": f"log_path={log}:detect_leaks=0"})
     wrong: list[str] = []

@@ -29,8 +29,8 @@ def test_release_contains(name, label):
 
 
 @pytest.mark.parametrize(("name", "mechanism", "label"), ALONE)
-def test_one_lock_alone_contains(name, mechanism, label):
-    test_escape.test_one_lock_alone_contains(PROGRAMS[name], label, mechanism)
+def test_single_mechanism_contains(name, mechanism, label):
+    test_escape.test_single_mechanism_contains(PROGRAMS[name], label, mechanism)
 
 
 @pytest.mark.parametrize("name", CONTROL)

@@ -70,14 +70,14 @@ def live_group(remit):
     return found
 
 
-def test_doctor_finds_them(placed):
+def test_doctor_reports_cgroup_v2(placed):
     found = capabilities(placed)
     for name in ALL:
         assert found[name]["yes"], found[name]
         assert found[name]["why"].rstrip("/") == f"cgroup v2 at {placed.home}"
 
 
-def test_a_run_has_one_group_with_all_limits(placed):
+def test_run_has_one_cgroup_with_all_limits(placed):
     with placed.popen("run", "--memory", "100M", "--processes", "9", "-c", WAIT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"here\n"
         group = live_group(placed)
@@ -89,7 +89,7 @@ def test_a_run_has_one_group_with_all_limits(placed):
     assert len(members) == 2, "pid 1 and the code"
 
 
-def test_memory_of_all_processes_ends_all_of_them(placed):
+def test_memory_limit_ends_all_processes(placed):
     result = placed.json(GREEDY_CHILD, "--subprocess", "--memory", "60M")
     assert (result["status"], result["stdout"]) == ("memory_limit", ""), result
     assert enforced(result, "memory_bytes") == ["cgroup_memory"]
@@ -97,12 +97,12 @@ def test_memory_of_all_processes_ends_all_of_them(placed):
 
 
 @pytest.mark.full
-def test_files_count_as_memory(placed):
+def test_tmpfs_files_count_as_memory(placed):
     code = "open('/tmp/x', 'wb').write(bytes(90 << 20))"
     assert placed.json(code, "--memory", "60M")["status"] == "memory_limit"
 
 
-def test_processes_of_all_together(placed):
+def test_process_limit_counts_all_processes(placed):
     flags = ("--subprocess", "--processes", "8", "--timeout", "20s")
     result = placed.json(FORKS, *flags)
     assert (result["status"], result["stdout"]) == ("ok", "7 11\n"), result
@@ -110,13 +110,13 @@ def test_processes_of_all_together(placed):
     assert result["usage"]["processes_peak"] <= 9
 
 
-def test_processor_time_of_all_together(placed):
+def test_cpu_limit_counts_all_processes(placed):
     result = placed.json(SPINNING_CHILDREN, "--subprocess", "--cpu", "1s", "--timeout", "120s")
     assert result["status"] == "cpu_limit", result
     assert result["usage"]["cpu_ms"] >= 1000
 
 
-def test_a_cold_run_is_born_in_its_group(placed):
+def test_cold_run_is_cloned_into_its_cgroup(placed):
     with tracing() as trace:
         result = placed.json("print(1)")
     assert (result["status"], result["start"]) == ("ok", "cold")
@@ -132,7 +132,7 @@ def test_many_processes_are_killed_in_one_step(placed):
     assert trace.kills() >= 1, trace.text
 
 
-def test_warm_runs(placed):
+def test_warm_runs_are_limited_by_cgroups(placed):
     keeper = SharedKeeper(placed)
     try:
         with tracing() as trace:
@@ -148,7 +148,7 @@ def test_warm_runs(placed):
 
 
 @pytest.mark.full
-def test_a_killed_keeper_leaves_empty_groups_to_the_next(placed):
+def test_cgroups_of_a_killed_keeper_are_removed_by_the_next(placed):
     keeper = SharedKeeper(placed)
     keeper.await_child()
     assert groups.left(placed.home)
@@ -160,12 +160,12 @@ def test_a_killed_keeper_leaves_empty_groups_to_the_next(placed):
 
 
 @pytest.mark.full
-def test_two_at_a_time(placed):
+def test_concurrent_runs_work(placed):
     both = [placed.popen("run", "-c", "print(4)", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(4)]
     assert [run.communicate(timeout=120)[0] for run in both] == [b"4\n"] * 4
 
 
-def test_without_a_group_an_ordinary_user_is_told(stage):
+def test_ordinary_user_without_a_cgroup_gets_a_refusal(stage):
     remit = make_remit("user", stage)
     found = capabilities(remit)
     assert not any(found[name]["yes"] for name in ALL)

@@ -78,12 +78,12 @@ def is_kept_by_a_group(result: dict) -> None:
     assert {"cgroup_pids", "rlimit_nproc"} <= set(enforced(result, "processes"))
 
 
-def test_a_keeper_asks_for_a_scope(manager):
+def test_keeper_requests_a_scope(manager):
     is_kept_by_a_group(manager.json(GREEDY_CHILD, "--subprocess", "--memory", "60M"))
 
 
 @pytest.mark.full
-def test_the_groups_are_below_the_scope_and_go_with_it(manager):
+def test_cgroups_are_below_the_scope_and_vanish_with_it(manager):
     with manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"here\n"
         (scope,) = manager.scopes()
@@ -96,7 +96,7 @@ def test_the_groups_are_below_the_scope_and_go_with_it(manager):
 
 
 @pytest.mark.full
-def test_a_killed_keeper_leaves_nothing(manager):
+def test_killed_keeper_leaves_nothing(manager):
     run = manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"here\n"
     (keeper,) = children(run.pid)
@@ -106,7 +106,7 @@ def test_a_killed_keeper_leaves_nothing(manager):
 
 
 @pytest.mark.full
-def test_doctor_looks_from_where_a_keeper_would(manager):
+def test_doctor_probes_from_a_keeper_scope(manager):
     done = manager.remit("doctor", "--json", env=manager.env)
     rows = {row["name"]: row for row in json.loads(done.stdout)["capabilities"]}
     for name in ("cgroup_memory", "cgroup_pids", "cgroup_cpu", "cgroup_kill"):
@@ -114,7 +114,7 @@ def test_doctor_looks_from_where_a_keeper_would(manager):
         assert re.search(r"cgroup v2 at .*/remit-\d+\.scope$", rows[name]["why"]), rows[name]
 
 
-def test_the_shared_keeper_is_a_service_of_its_own(manager):
+def test_shared_keeper_runs_as_its_service(manager):
     """The units as they are installed."""
     folder = manager.units()
     # A service of the system is told of no home.
@@ -141,7 +141,7 @@ def test_the_shared_keeper_is_a_service_of_its_own(manager):
     shutil.rmtree(manager.runtime / "remit", ignore_errors=True)
 
 
-def test_who_has_no_systemd_to_ask_does_without(stage):
+def test_user_without_systemd_runs_without_cgroups(stage):
     remit = make_remit("user", stage)
     result = remit.json("print(1)", env={"XDG_RUNTIME_DIR": "/nowhere"})
     assert result["stdout"] == "1\n"

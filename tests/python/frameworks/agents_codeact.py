@@ -101,7 +101,7 @@ def error(contents: list[Content]) -> str:
 # ---- what a call returns ----
 
 
-def test_printed_text_and_the_last_value():
+def test_printed_text_and_the_last_value_are_returned():
     assert texts(run({}, "print('hello world')\n1 + 2")) == ["hello world\n", "3"]
     assert texts(run({}, "{'a': [1.5, None, 'ü']}")) == ['{"a": [1.5, null, "ü"]}']
     assert texts(run({}, "x = 1")) == ["The code ran, and printed nothing."]
@@ -121,14 +121,14 @@ def test_standard_error_is_marked():
     assert out.text == "out\n" and err.text == "err\n" and err.additional_properties["stream"] == "stderr"
 
 
-def test_a_failure_is_one_error_behind_what_was_printed():
+def test_failure_is_one_error_after_the_output():
     contents = run({}, "print('so far')\n1 / 0")
     assert texts(contents) == ["so far\n"] and len(contents) == 2
     assert error(contents).startswith("Execution error: ZeroDivisionError: division by zero") and "line 2" in error(contents)
     assert contents[-1].error_code == "error"
 
 
-def test_a_timeout_is_one_error_in_time():
+def test_timeout_is_one_error_and_prompt():
     for limits in ({"execution_limits": ProcessExecutionLimits(timeout_seconds=0.2)}, {"resource_limits": {"max_duration_secs": 0.2}}):
         begun = time.monotonic()
         contents = run(limits, "while True: pass")
@@ -137,7 +137,7 @@ def test_a_timeout_is_one_error_in_time():
         assert time.monotonic() - begun < 30, "which Remit's own default would be"
 
 
-def test_a_crash_and_too_much_memory_are_errors():
+def test_crash_and_memory_limit_are_errors():
     assert "Execution error" in error(run({}, "import os; os._exit(3)"))
     contents = run({"memory": "300M"}, "x = bytearray(1 << 30)")
     assert "MemoryError" in error(contents)
@@ -149,17 +149,17 @@ def test_output_has_a_limit():
     assert "and 20 are allowed" in error(run({"execution_limits": ProcessExecutionLimits(max_code_bytes=20)}, "x = 1" + " " * 20))
 
 
-def test_code_that_is_none():
+def test_invalid_code_is_an_error():
     for code, words in (("", "there is none"), (" \n", "there is none"), ("x = '\ud800'", "no text"), ("x = (", "SyntaxError")):
         assert words in error(run({}, code))
 
 
-def test_images_come_back():
+def test_images_are_returned():
     contents = run({}, "class Image:\n    def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\n'\nImage()")
     assert [c.media_type for c in contents if c.type == "data"] == ["image/png"]
 
 
-def test_what_was_refused_is_said():
+def test_denials_are_reported():
     contents = run({}, "import socket\ntry: socket.socket()\nexcept OSError: print('refused')")
     assert contents[0].text == "refused\n" and contents[-1].text.startswith("[denied: socket(")
     contents = run({}, "import os\nos.listdir('/root')")
@@ -178,7 +178,7 @@ def test_tools_are_called_by_name_and_by_call_tool():
     assert sorted(CALLS) == [(1, 2), (1, 2), (2, 2), (3, 2), (3, 4)]
 
 
-def test_calls_at_once_do_not_wait_for_each_other():
+def test_concurrent_calls_do_not_wait_for_each_other():
     here, both = [], asyncio.Event()
 
     @tool
@@ -203,7 +203,7 @@ def test_wrong_arguments_do_not_reach_the_tool():
     assert "missing" in error(run(one, "await call_tool('missing')"))
 
 
-def test_what_a_tool_raises_can_be_caught():
+def test_tool_exceptions_can_be_caught():
     def fail(how: str) -> str:
         raise LookupError(f"no {how}")
 
@@ -212,7 +212,7 @@ def test_what_a_tool_raises_can_be_caught():
     assert texts(run(one, "try: await fail(how='x')\nexcept ToolError as e: print(e.tool, e.message)")) == ["fail LookupError: no x\n"]
 
 
-def test_values_of_tools_are_native_and_their_parsers_are_left_out():
+def test_tool_values_are_native_and_result_parsers_are_not_called():
     @tool(result_parser=lambda value: f"parsed {value}")
     def rows() -> dict:
         return {"rows": [1, 2]}
@@ -246,7 +246,7 @@ def test_tools_run_in_the_loop_and_in_the_context_of_the_call():
     assert seen == [("execute_code", loop)]
 
 
-def test_a_tool_that_hangs_ends_with_the_run():
+def test_hanging_tool_is_cancelled_with_the_run():
     over = []
 
     @tool
@@ -268,7 +268,7 @@ def test_a_tool_that_hangs_ends_with_the_run():
     assert "TimeoutError" in error(contents) and cancelled == [True]
 
 
-def test_the_event_loop_goes_on():
+def test_event_loop_stays_responsive():
     async def main():
         ticks = 0
         task = asyncio.ensure_future(RemitExecuteCodeTool().invoke(arguments={"code": "import time\nfor _ in range(10): time.sleep(0.1)"}))
@@ -280,7 +280,7 @@ def test_the_event_loop_goes_on():
     assert asyncio.run(main()) > 3, "not only before and behind it"
 
 
-def test_names_that_are_no_functions():
+def test_tool_names_become_function_names():
     @tool(name="get-weather")
     def weather(city: str) -> str:
         """Says it."""
@@ -296,7 +296,7 @@ def test_names_that_are_no_functions():
 # ---- what it is made of ----
 
 
-def test_tools_come_and_go():
+def test_tools_can_be_added_and_removed():
     one = RemitExecuteCodeTool(tools=[add])
     one.add_tools([slow, add, one])
     assert [t.name for t in one.get_tools()] == ["slow", "add"], "the last of a name; never execute_code itself"
@@ -317,7 +317,7 @@ def test_tools_come_and_go():
         ("never_require", [send], "always_require"), ("always_require", [], "always_require"), ("always_require", [add], "always_require"),
     ],
 )  # fmt: skip
-def test_approval_is_that_of_the_strictest(mode, tools, wanted):
+def test_strictest_approval_mode_wins(mode, tools, wanted):
     assert RemitExecuteCodeTool(tools=tools, approval_mode=mode).approval_mode == wanted
 
 
@@ -343,7 +343,7 @@ def test_mounts_are_normalised(tmp_path):
     assert one.get_file_mounts() == []
 
 
-def test_mounts_that_are_wrong(tmp_path):
+def test_wrong_mounts_are_refused(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
     for wrong, words in (
@@ -359,7 +359,7 @@ def test_mounts_that_are_wrong(tmp_path):
         RemitExecuteCodeTool(workspace_root=tmp_path / "link")
 
 
-def test_domains_are_normalised_and_replaced():
+def test_allowed_domains_are_normalised_and_replaced():
     one = RemitExecuteCodeTool(allowed_domains="API.Example.com")
     one.add_allowed_domains([("http://api.example.com", "get"), AllowedDomain("http://api.example.com/", ("POST", "get")), "https://b.example.org", "c.example.org:8443"])
     assert one.get_allowed_domains() == [
@@ -375,7 +375,7 @@ def test_domains_are_normalised_and_replaced():
     assert one.get_allowed_domains() == []
 
 
-def test_domains_that_cannot_be_kept():
+def test_unenforceable_domains_are_refused():
     for wrong, words in (
         ("https://api.example.com/v1", "A path cannot be kept"), ("", "must be a host"), ("a b", "must be a host"), ("ftp://x.org", "must be a host"),
         (("http://x.org", []), "at least one"), (("http://x.org", "GET /"), "not"), (("x.org", "GET"), "inside of TLS are not seen"),
@@ -385,7 +385,7 @@ def test_domains_that_cannot_be_kept():
             RemitExecuteCodeTool(allowed_domains=[wrong])
 
 
-def test_other_options_that_are_wrong():
+def test_other_wrong_options_are_refused():
     for options, words in (
         ({"approval_mode": "sometimes"}, "approval_mode='sometimes': it must be one of"), ({"execution_mode": "thread"}, "'subprocess', 'unsafe_in_process'"),
         ({"runner_script": "r.py"}, "a runner of its own"), ({"resource_limits": {"max_allocations": 5}}, "'max_allocations' cannot be kept here"),
@@ -412,7 +412,7 @@ def test_limits_have_the_defaults_of_local_codeact():
 # ---- files ----
 
 
-def test_a_workspace_is_read_written_and_returned(tmp_path):
+def test_workspace_is_read_written_and_returned(tmp_path):
     (tmp_path / "in.txt").write_text("given")
     one = RemitExecuteCodeTool(workspace_root=tmp_path)
     contents = run(one, "open('/input/out.csv', 'w').write('1,2')\nopen('/input/in.txt').read()")
@@ -432,7 +432,7 @@ def test_output_is_empty_at_first_and_returned(tmp_path):
     assert "FileNotFoundError" in error(run({}, "open('/output/x', 'w')")), "no files unless some were given"
 
 
-def test_modes_are_kept(tmp_path):
+def test_mount_modes_are_enforced(tmp_path):
     for mode in ("overlay", "read-only", "read-write"):
         (tmp_path / mode).mkdir()
         (tmp_path / mode / "f").write_text("old")
@@ -442,12 +442,12 @@ def test_modes_are_kept(tmp_path):
     assert [(tmp_path / mode / "f").read_text() for mode in ("overlay", "read-only", "read-write")] == ["old", "old", "new"]
 
 
-def test_a_failed_run_writes_and_returns_nothing(tmp_path):
+def test_failed_run_writes_and_returns_nothing(tmp_path):
     contents = run({"workspace_root": tmp_path}, "open('/input/f', 'w').write('x')\n1 / 0")
     assert files(contents) == {} and list(tmp_path.iterdir()) == [] and "ZeroDivisionError" in error(contents)
 
 
-def test_what_is_no_plain_file_is_not_returned(tmp_path):
+def test_only_plain_files_are_returned(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("secret")
     root = tmp_path / "root"
@@ -472,7 +472,7 @@ except OSError: pass
     assert "secret" not in left_out and sorted(p.name for p in root.iterdir() if not p.is_symlink()) == ["d", "real"]
 
 
-def test_files_are_read_without_following_anything(tmp_path):
+def test_files_are_read_without_following_links(tmp_path):
     """The jail is dead then, but the folder is the host's, and others may write there."""
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_text("text")
@@ -487,7 +487,7 @@ def test_files_are_read_without_following_anything(tmp_path):
     assert _read(str(tmp_path / "l"), "f", 9) is None
 
 
-def test_mounts_of_other_providers_are_understood(tmp_path):
+def test_mounts_of_other_providers_are_accepted(tmp_path):
     class Foreign(NamedTuple):
         host_path: str
         mount_path: str
@@ -495,7 +495,7 @@ def test_mounts_of_other_providers_are_understood(tmp_path):
     assert RemitExecuteCodeTool(file_mounts=[Foreign(str(tmp_path), "/m")]).get_file_mounts() == [FileMount(tmp_path, "/m")]
 
 
-def test_files_have_limits(tmp_path):
+def test_returned_files_have_limits(tmp_path):
     write = "for name, size in (('a', 10), ('b', 300), ('c', 60), ('d', 60)): open(f'/output/{name}', 'w').write('x' * size)"
     contents = run({"workspace_root": tmp_path, "max_output_file_bytes": 200, "max_output_total_bytes": 100}, write)
     assert list(files(contents)) == ["/output/a", "/output/c"], "later ones that fit come"
@@ -508,7 +508,7 @@ def test_files_have_limits(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_artifacts_of_the_policy_come_back():
+def test_exported_artifacts_are_returned():
     contents = run({"export": ["*.csv"]}, "open('a.csv', 'w').write('1'); open('b.txt', 'w').write('2')")
     assert files(contents) == {"/workspace/a.csv": ("text/csv", b"1")}
 
@@ -516,7 +516,7 @@ def test_artifacts_of_the_policy_come_back():
 # ---- network and environment ----
 
 
-def test_the_network_is_what_was_allowed():
+def test_network_has_only_the_allowed_domains():
     code = "import socket\nfor name in ('api.example.com', 'other.example.com'):\n    try: socket.gethostbyname(name); print('known')\n    except OSError: print('unknown')"
     assert texts(run({}, code))[0] == "unknown\nunknown\n"
     one = RemitExecuteCodeTool(allowed_domains=["https://api.example.com"], memory_fallback="per_process")
@@ -524,7 +524,7 @@ def test_the_network_is_what_was_allowed():
     assert "`api.example.com:443`" in one.description and "There is no network" in RemitExecuteCodeTool().description
 
 
-def test_a_domain_is_what_its_policy_says():
+def test_allowed_domain_becomes_network_allow_entries():
     def entries(*domains):
         setup = RemitExecuteCodeTool(allowed_domains=list(domains), memory_fallback="per_process")._setup()
         policy = run_policy(setup.policy, (), setup.domains)
@@ -535,7 +535,7 @@ def test_a_domain_is_what_its_policy_says():
     assert entries("https://a.example.com", ("http://b.example.com", ["get", "HEAD"])) == ["a.example.com:443", "b.example.com:80:methods=GET+HEAD"]
 
 
-def test_the_environment_is_what_was_given(monkeypatch):
+def test_environment_has_only_the_given_variables(monkeypatch):
     monkeypatch.setenv("HOST_SECRET", "x")
     one = RemitExecuteCodeTool(env={"VISIBLE": "yes"})
     assert texts(run(one, "import os\n[os.environ.get(n) for n in ('VISIBLE', 'HOST_SECRET')]")) == ['["yes", null]']
@@ -546,7 +546,7 @@ def test_the_environment_is_what_was_given(monkeypatch):
 # ---- the validator ----
 
 
-def test_the_lists_of_local_codeact():
+def test_validator_lists_match_local_codeact():
     strict = RemitExecuteCodeTool(validator="strict")
     for code in ("import math\nmath.pi", "import os\nos.environ.get('A')", "import os.path", "[n for n in range(3)]", "import json\njson.dumps({})", "print('x')", "import pathlib"):
         assert [c.type for c in run(strict, code)] == ["text"], code
@@ -561,7 +561,7 @@ def test_the_lists_of_local_codeact():
     assert texts(run(os_only, "import os\nos.getpid()")) == ["2"] and "Invalid code" in error(run(os_only, "import os\nos.environ"))
 
 
-def test_the_interpreter_can_be_named():
+def test_interpreter_can_be_chosen():
     import sys
 
     assert texts(run({"python_executable": "/usr/bin/python3"}, "import sys\nsys.executable"))[0].strip('"').startswith("/usr/bin/python3")
@@ -589,7 +589,7 @@ def test_unsafe_in_process_must_be_named_and_warns():
 # ---- texts and state ----
 
 
-def test_the_schema_and_the_description():
+def test_schema_and_description_list_the_tools():
     one = RemitExecuteCodeTool(tools=[add])
     assert one.name == "execute_code" and one.parameters()["required"] == ["code"]
     assert "- `add`: The sum." in one.description and "`a` (integer, required)" in one.description and "call_tool" in one.description
@@ -597,7 +597,7 @@ def test_the_schema_and_the_description():
     assert '"type": "object"' in RemitExecuteCodeTool(tools=[add], tool_description_format={"add": "json"}).description
 
 
-def test_the_instructions_follow_what_it_is_made_of(tmp_path):
+def test_instructions_describe_the_configuration(tmp_path):
     one = RemitExecuteCodeTool(tools=[add], workspace_root=tmp_path, file_mounts=FileMount(tmp_path, "/ro", "read-only"))
     said = one.build_instructions(tools_visible_to_model=False)
     assert "`/input` (read-write)" in said and "`/ro` (read-only)" in said and "10 seconds" in said and "not exposed separately" in said
@@ -606,7 +606,7 @@ def test_the_instructions_follow_what_it_is_made_of(tmp_path):
     assert "No files of the host" in RemitExecuteCodeTool().build_instructions(tools_visible_to_model=True)
 
 
-def test_the_state_is_json(tmp_path):
+def test_serializable_state_is_json(tmp_path):
     one = RemitExecuteCodeTool(tools=[add, send], workspace_root=tmp_path, allowed_domains=("http://x.org", "GET"), resource_limits={"max_memory": 400 << 20})
     state = json.loads(json.dumps(one.build_serializable_state()))
     assert state["runtime"] == "remit" and state["tool_names"] == ["add", "send"] and state["approval_mode"] == "always_require"
@@ -637,7 +637,7 @@ class Scripted(FunctionInvocationLayer, BaseChatClient):
         return self._answer(messages, options)
 
 
-def test_a_provider_gives_the_agent_the_tool_and_its_instructions(tmp_path):
+def test_provider_gives_the_agent_the_tool_and_its_instructions(tmp_path):
     provider = RemitCodeActProvider(tools=[add], workspace_root=tmp_path)
     assert isinstance(provider, ContextProvider) and provider.source_id == "remit_codeact"
     client = Scripted("open('/input/n', 'w').write('20')\nprint(await add(a=20, b=1))", "print(int(open('/input/n').read()) + await add(a=1, b=1))")
@@ -655,7 +655,7 @@ def test_a_provider_gives_the_agent_the_tool_and_its_instructions(tmp_path):
     assert state["tool_names"] == ["add"] and json.dumps(state)
 
 
-def test_changes_are_for_later_runs():
+def test_changes_apply_to_later_runs():
     provider = RemitCodeActProvider(tools=[add])
 
     def change() -> str:
@@ -672,7 +672,7 @@ def test_changes_are_for_later_runs():
     assert asyncio.run(agent.run("go")).text == "5\n"
 
 
-def test_a_provider_has_what_the_tool_has(tmp_path):
+def test_provider_has_the_methods_of_the_tool(tmp_path):
     provider = RemitCodeActProvider("mine")
     provider.add_tools([add])
     provider.add_file_mounts((tmp_path, "/d"))
@@ -686,7 +686,7 @@ def test_a_provider_has_what_the_tool_has(tmp_path):
     assert (provider.get_tools(), provider.get_file_mounts(), provider.get_allowed_domains()) == ([], [], [])
 
 
-def test_approval_is_asked_for_before_anything_runs():
+def test_approval_is_requested_before_anything_runs():
     client = Scripted("print(await send(to='ada'))")
     agent = Agent(client=client, context_providers=[RemitCodeActProvider(tools=[send])])
 

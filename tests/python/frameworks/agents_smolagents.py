@@ -50,11 +50,11 @@ def test_state_persists_from_step_to_step(executor):
         ("1.5", 1.5), ("object.__name__", "object"), ("type('C', (), {'__repr__': lambda s: 'mine'})()", "mine"), ("x = 5", None),
     ],
 )  # fmt: skip
-def test_the_last_expression_is_the_output(executor, expression, output):
+def test_last_expression_is_the_output(executor, expression, output):
     assert executor(expression).output == output
 
 
-def test_long_logs_lose_their_middle():
+def test_long_logs_are_truncated_in_the_middle():
     executor = RemitPythonExecutor(max_print_outputs_length=100)
     executor.send_tools({})
     logs = executor("print('a' * 300)\nprint('z' * 300)").logs
@@ -81,14 +81,14 @@ def test_final_answers(executor, code, answer):
     assert said == CodeOutput(answer, "", True)
 
 
-def test_a_text_about_it_is_no_answer(executor):
+def test_text_about_final_answer_is_not_an_answer(executor):
     assert not executor("print('final_answer(5)')\n'final_answer(5)'").is_final_answer
     with pytest.raises(InterpreterError, match="FinalAnswerException"):
         executor("class FinalAnswerException(BaseException): pass\nraise FinalAnswerException('forged')")
     assert executor("1") == CodeOutput(1, "", False), "and the next step has none"
 
 
-def test_its_name_as_a_variable(executor):
+def test_final_answer_as_a_variable_name(executor):
     """The agent rewrites such code before it is run."""
     code = fix_final_answer_code("final_answer = 5\nfinal_answer = final_answer + 1\nfinal_answer(final_answer)")
     assert executor(code) == CodeOutput(6, "", True)
@@ -104,12 +104,12 @@ class Scaled(FinalAnswerTool):
         return {"value": value * factor, "pid": os.getpid()}
 
 
-def test_a_final_answer_tool_of_one_s_own(executor):
+def test_custom_final_answer_tool_runs_on_the_host(executor):
     executor.send_tools({"final_answer": Scaled()})
     assert executor("final_answer(3, factor=2)") == CodeOutput({"value": 6, "pid": os.getpid()}, "", True)
 
 
-def test_an_image_is_an_answer_too():
+def test_image_can_be_the_answer():
     executor = RemitPythonExecutor(["PIL"])
     executor.send_tools({"final_answer": FinalAnswerTool()})
     said = executor("from PIL import Image\nfinal_answer(Image.new('RGB', (10, 20), 'red'))")
@@ -145,14 +145,14 @@ def test_tools_run_on_the_host(executor):
         executor("look_up(lambda: 1)")
 
 
-def test_tools_can_change_and_the_state_stays(executor):
+def test_tools_can_change_while_the_state_persists(executor):
     executor("kept = 1\nfinal_answer = None")
     executor.send_tools({"look_up": look_up, "final_answer": FinalAnswerTool()})
     executor.send_tools({"look_up": look_up, "final_answer": FinalAnswerTool()})
     assert executor("final_answer([kept, look_up('x')['key']])") == CodeOutput([1, "x"], "", True)
 
 
-def test_more_functions_of_the_host():
+def test_additional_functions_run_on_the_host():
     executor = RemitPythonExecutor(additional_functions={"pid": os.getpid})
     executor.send_tools({})
     assert executor("pid()").output == os.getpid()
@@ -193,7 +193,7 @@ def test_arrays_pass_both_ways(executor):
     assert isinstance(said, numpy.ndarray) and said.tolist() == [[2.0, 0.0], [0.0, 2.0]]
 
 
-def test_nothing_but_data_is_made_of_what_the_code_sends():
+def test_values_from_the_code_become_plain_data_only():
     """Forged texts, as hostile code could send them over the bridge."""
     for text in (
         '{"__type__": "pickle", "data": "gASVAAAAAAAA"}', '{"__type__": "ndarray", "data": [["a"], "U1000000000"]}',
@@ -206,7 +206,7 @@ def test_nothing_but_data_is_made_of_what_the_code_sends():
         _typed.dumps(os)
 
 
-def test_the_bridge_takes_nothing_else(executor):
+def test_bridge_rejects_other_calls(executor):
     for given in ("smolagents_bridge(tool='os.system', given='[[], {}]')", "smolagents_bridge(tool='final_answer', given='{')", "smolagents_bridge(tool=1, given=2)"):
         with pytest.raises(InterpreterError, match="ToolError"):
             executor(given)
@@ -222,7 +222,7 @@ AUTHORIZED = [
 
 
 @pytest.mark.parametrize("path, authorized", AUTHORIZED)
-def test_what_may_be_imported_is_as_smolagents_says(path, authorized):
+def test_authorized_imports_match_smolagents(path, authorized):
     executor = RemitPythonExecutor(authorized)
     executor.send_tools({})
     wanted = check_import_authorized(path, executor.authorized_imports)
@@ -235,7 +235,7 @@ def test_what_may_be_imported_is_as_smolagents_says(path, authorized):
     executor.cleanup()
 
 
-def test_modules_that_are_missing_are_named_when_it_is_made():
+def test_missing_authorized_modules_are_named_by_the_constructor():
     for kind in (RemitPythonExecutor, LocalPythonExecutor):
         with pytest.raises(InterpreterError, match="Non-installed authorized modules: not_there"):
             kind(["not_there.sub"])
@@ -246,7 +246,7 @@ def test_modules_that_are_missing_are_named_when_it_is_made():
 # ---- what goes wrong ----
 
 
-def test_errors_say_where_and_why(executor):
+def test_errors_name_the_line_and_the_reason(executor):
     with pytest.raises(InterpreterError, match="Code execution failed at line 'y = 1 / x' due to: ZeroDivisionError: division by zero"):
         executor("x = 0\ny = 1 / x")
     with pytest.raises(InterpreterError, match=r"Code parsing failed on line 2 due to: SyntaxError"):
@@ -254,7 +254,7 @@ def test_errors_say_where_and_why(executor):
     assert executor("x").output == 0, "and the state stays"
 
 
-def test_a_timeout_returns_in_time_and_nothing_goes_on():
+def test_timeout_returns_promptly_and_stops_the_code():
     """smolagents' own returns when the code has ended, and lets it change the state meanwhile."""
     executor = RemitPythonExecutor(timeout_seconds=4)
     executor.send_tools({})
@@ -271,7 +271,7 @@ def test_a_timeout_returns_in_time_and_nothing_goes_on():
     executor.cleanup()
 
 
-def test_a_jail_that_ends_is_followed_by_another(executor):
+def test_ended_jail_is_replaced(executor):
     executor.send_tools({"look_up": look_up})
     executor.send_variables({"given": (1, 2)})
     executor("own = 1")
@@ -282,7 +282,7 @@ def test_a_jail_that_ends_is_followed_by_another(executor):
         executor("own")
 
 
-def test_a_policy_that_cannot_be_kept_is_the_caller_s_to_know():
+def test_unenforceable_policy_raises_to_the_caller():
     with pytest.raises(remit.PolicyError, match="memory=-1"):
         RemitPythonExecutor(memory=-1)
     with pytest.raises(remit.Unenforceable):
@@ -311,7 +311,7 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("attempt", ESCAPES)
-def test_what_escapes_an_evaluator_does_not_escape_the_kernel(attempt, monkeypatch):
+def test_syntax_tree_escapes_do_not_escape_the_jail(attempt, monkeypatch):
     monkeypatch.setenv("HOST_SECRET", "x")
     executor = RemitPythonExecutor(["*"])
     executor.send_tools({})
@@ -325,7 +325,7 @@ def test_what_escapes_an_evaluator_does_not_escape_the_kernel(attempt, monkeypat
     executor.cleanup()
 
 
-def test_it_leaves_nothing():
+def test_executor_leaves_nothing():
     executor = RemitPythonExecutor()
     executor.send_tools({"look_up": look_up})
     executor("x = 1")
@@ -357,7 +357,7 @@ class Scripted(Model):
         return ChatMessage(role="assistant", content=f"Thought: go on.\n<code>\n{self.codes.pop(0)}\n</code>")
 
 
-def test_a_code_agent():
+def test_code_agent_runs_its_steps():
     model = Scripted(
         "import os",
         "values = [len(word) for word in words]\nprint(values)",
@@ -376,7 +376,7 @@ def test_a_code_agent():
     assert executor._sandbox is None, "the agent cleans up"
 
 
-def test_a_managed_agent_is_called_on_the_host():
+def test_managed_agent_is_called_on_the_host():
     inner_model = Scripted("final_answer(21)")
     inner = CodeAgent([], inner_model, executor=RemitPythonExecutor(), name="helper", description="Helps.", verbosity_level=0, max_steps=3)
     outer_model = Scripted("said = helper(task='a number')\nprint(said)", "final_answer('21' in said)")
@@ -401,7 +401,7 @@ class Stateful(Tool):
         return self.count
 
 
-def test_a_tool_with_a_state_of_its_own():
+def test_stateful_tool_keeps_its_state():
     model = Scripted("a = counter()", "final_answer([a, counter()])")
     with CodeAgent([Stateful(5)], model, executor=RemitPythonExecutor(), verbosity_level=0, max_steps=3) as agent:
         assert agent.run("go") == [6, 7]

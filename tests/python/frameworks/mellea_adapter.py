@@ -29,14 +29,14 @@ def quietly(policy: dict) -> CapabilityPolicy:
         return CapabilityPolicy(**policy)
 
 
-def test_the_tool_has_the_signature_and_schema_of_mellea_s():
+def test_tool_has_the_signature_and_schema_of_mellea():
     assert list(inspect.signature(adapter.python_tool).parameters) == list(inspect.signature(adapter._original_tool).parameters)
     ours, theirs = adapter.python_tool(), adapter._original_tool(tier="local_unsafe")
     assert ours.as_json_tool == theirs.as_json_tool and ours.name == "python"
     assert adapter.python_tool(name="run").name == "run"
 
 
-def test_a_tool_without_a_tier_is_safe_and_quiet():
+def test_tool_without_a_tier_is_safe_and_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tool = adapter.python_tool()
@@ -47,7 +47,7 @@ def test_a_tool_without_a_tier_is_safe_and_quiet():
     assert r.stdout == "refused"
 
 
-def test_artifacts_are_surfaced(tmp_path):
+def test_artifacts_are_returned(tmp_path):
     tool = adapter.python_tool(artifact_dir=tmp_path / "new")
     r = tool.run(code=f"open({str(tmp_path / 'new' / 'a.csv')!r}, 'w').write('a,b')\nimport os; os.makedirs('s'); open('s/b.json', 'w').write('{{}}')")
     assert [(a.path, a.content_type) for a in r.artifacts] == [
@@ -66,7 +66,7 @@ def test_artifacts_without_a_folder_live_as_long_as_the_result():
     assert not path.parent.exists()
 
 
-def test_a_timeout_says_so_and_leaves_nothing(tmp_path):
+def test_timeout_is_reported_and_leaves_nothing(tmp_path):
     tool = adapter.python_tool(artifact_dir=tmp_path, policy=CapabilityPolicy(timeout=1))
     r = tool.run(code="open('partial.txt', 'w').write('x'); import time; time.sleep(30)")
     assert r.timed_out and r.skipped and r.artifacts == [] and list(tmp_path.iterdir()) == []
@@ -81,7 +81,7 @@ def test_packages_are_checked_and_merged():
     assert adapter._with_packages(None, []) is None
 
 
-def test_every_promise_of_mellea_s_own_policy_is_kept(tmp_path, monkeypatch):
+def test_mellea_policy_is_enforced(tmp_path, monkeypatch):
     monkeypatch.setenv("REMIT_TEST_SECRET", "x")
     (tmp_path / "secret").write_text("x")
     run = adapter.RemitEnvironment(policy=CapabilityPolicy()).execute
@@ -97,12 +97,12 @@ def test_every_promise_of_mellea_s_own_policy_is_kept(tmp_path, monkeypatch):
         assert run(attempt).success, attempt
 
 
-def test_what_is_refused_is_an_answer():
+def test_refused_policy_is_a_skipped_result():
     r = adapter.RemitEnvironment(policy=quietly(dict(filesystem_read_roots=[Path("/nonexistent")]))).execute("print('never')")
     assert r.skipped and not r.success and "there is no /nonexistent" in r.skip_message and r.to_validationresult_reason()
 
 
-def test_the_docker_names_warn_and_tell_the_truth(installed):
+def test_docker_tiers_warn_and_report_the_real_tier(installed):
     with pytest.warns(UserWarning, match="no container here"):
         tool = tools.python_tool(tier="docker", policy=CapabilityPolicy(artifact_export_paths=[Path("out.txt")]))
     r = tool.run(code="open('out.txt', 'w').write('hello'); open('other', 'w')")
@@ -120,7 +120,7 @@ def test_files_are_copied_in(tmp_path):
     assert isinstance(environment, ExecutionEnvironment)
 
 
-def test_install_reaches_every_caller_and_can_be_undone():
+def test_install_replaces_every_entry_point_and_can_be_undone():
     before = interpreter.make_execution_environment
     adapter.install()
     try:
@@ -137,13 +137,13 @@ def test_install_reaches_every_caller_and_can_be_undone():
     assert interpreter.make_execution_environment is before and tools.python_tool is adapter._original_tool
 
 
-def test_imports_are_restricted_as_the_requirements_want(installed):
+def test_imports_are_restricted_to_the_allowed_ones(installed):
     environment = interpreter.make_execution_environment("local", allowed_imports=["math"])
     r = environment.execute("import os")
     assert r.skipped and "Unauthorized imports detected: os" in r.skip_message
 
 
-def test_the_host_s_modules_are_not_the_code_s(installed):
+def test_planted_module_is_not_imported_by_the_next_run(installed):
     """A module that one run plants is not imported by the next."""
     tool = tools.python_tool(tier="local")
     tool.run(code="open('/tmp/statistics.py', 'w').write('print(\"planted\")')")

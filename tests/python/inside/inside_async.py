@@ -11,14 +11,14 @@ import remit
 from moments import PATIENCE, SPINS
 
 
-def test_runs_at_once():
+def test_concurrent_runs_work():
     async def main():
         return await asyncio.gather(*(remit.run_async(f"import time; time.sleep(0.2); print({i})") for i in range(8)))
 
     assert [r.stdout for r in asyncio.run(main())] == [f"{i}\n" for i in range(8)]
 
 
-def test_the_loop_goes_on():
+def test_event_loop_stays_responsive():
     """The program goes on when the loop has worked."""
 
     async def main():
@@ -34,7 +34,7 @@ def test_the_loop_goes_on():
     assert asyncio.run(main()) == "worked\n"
 
 
-def test_cancelling_interrupts_the_program():
+def test_cancellation_interrupts_the_program():
     async def main():
         begun, loop = asyncio.Event(), asyncio.get_running_loop()
         told = lambda *_: loop.call_soon_threadsafe(begun.set)  # noqa: E731
@@ -51,20 +51,20 @@ def test_cancelling_interrupts_the_program():
         asyncio.run(asyncio.wait_for(remit.run_async("while True: pass", timeout=600), 0.4))
 
 
-def test_errors_are_raised_where_it_is_awaited():
+def test_errors_are_raised_at_the_await():
     with pytest.raises(remit.PolicyError, match="too small"):
         asyncio.run(remit.run_async("1", memory="1K"))
     with pytest.raises(TypeError, match="memroy"):
         asyncio.run(remit.run_async("1", memroy="1K"))
 
 
-def test_a_connection_serves_several_loops():
+def test_connection_serves_several_event_loops():
     with remit.Connection(private=True) as connection:
         for _ in range(2):
             assert asyncio.run(connection.run_async("print(1)")).stdout == "1\n"
 
 
-def test_output_is_iterated_over():
+def test_output_can_be_iterated():
     """The program goes on when its output has come."""
 
     async def main():
@@ -88,7 +88,7 @@ def test_output_is_iterated_over():
     assert {stream for stream, _ in seen} == {"stdout"}
 
 
-def test_leaving_a_stream_early_ends_the_run():
+def test_stream_left_early_ends_the_run():
     async def main():
         async with remit.stream("while True: print(1)", timeout=600) as pieces:
             async for _ in pieces:
@@ -99,7 +99,7 @@ def test_leaving_a_stream_early_ends_the_run():
     assert time.monotonic() - begun < PATIENCE
 
 
-def test_a_stream_that_fails_raises():
+def test_failed_stream_raises():
     async def main():
         async for _ in remit.stream("print(1)", memory="1K"):
             pass

@@ -46,7 +46,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("arguments, words", WRONG, ids=lambda x: str(x)[:40])
-def test_a_wrong_value_is_a_policy_error(arguments, words):
+def test_wrong_value_is_a_policy_error(arguments, words):
     with pytest.raises(remit.PolicyError) as caught:
         remit.run("print('never')", **arguments)
     assert words in str(caught.value), str(caught.value)
@@ -70,13 +70,13 @@ WRONG_TYPES = [
 
 
 @pytest.mark.parametrize("arguments, words", WRONG_TYPES, ids=lambda x: str(x)[:40])
-def test_a_wrong_type_is_a_type_error(arguments, words):
+def test_wrong_type_is_a_type_error(arguments, words):
     with pytest.raises(TypeError) as caught:
         remit.run("print('never')", **arguments)
     assert words in str(caught.value), str(caught.value)
 
 
-def test_code_that_is_none():
+def test_invalid_code_is_an_error():
     for code in (None, 3, ["print(1)"]):
         with pytest.raises(TypeError, match="code must be str or bytes"):
             remit.run(code)
@@ -86,7 +86,7 @@ def test_code_that_is_none():
     assert remit.run("").ok and remit.run(b"print(1)").stdout == "1\n"
 
 
-def test_what_cannot_be_kept_is_refused_with_a_remedy():
+def test_unenforceable_field_is_refused_with_a_remedy():
     with pytest.raises(remit.Unenforceable) as caught:
         remit.run("print('never')", tier="vm")
     assert caught.value.code == "refused" and caught.value.where == "tier" and caught.value.remedy
@@ -94,7 +94,7 @@ def test_what_cannot_be_kept_is_refused_with_a_remedy():
     assert caught.value.remedy in str(caught.value)
 
 
-def test_a_keeper_that_is_not_there():
+def test_missing_keeper_raises_gone():
     with pytest.raises(remit.Gone, match="connect to the keeper /nonexistent") as caught:
         remit.Connection("/nonexistent/keeper.sock").run("1")
     assert "remit keeper --listen" in caught.value.remedy
@@ -104,7 +104,7 @@ def test_a_keeper_that_is_not_there():
         remit.Connection(3)
 
 
-def test_values_in_all_their_forms():
+def test_policy_values_are_accepted_in_every_form():
     policy = remit.Policy(timeout=datetime.timedelta(seconds=1.5), memory="400M", env={"A": "b"}, mount=["/usr:/x"], net=False)
     assert policy.to_dict() == {
         "timeout": 1.5, "memory_bytes": "400M", "env": {"A": "b"}, "network_access": False,

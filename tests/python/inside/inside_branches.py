@@ -24,7 +24,7 @@ def keepers() -> int:
     return shown.count("remit keeper")
 
 
-def test_the_first_lines_of_the_package_work_as_they_are_written(tmp_path):
+def test_package_docstring_example_works(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "n.txt").write_text("20")
     code = f"n = int(open({str(tmp_path / 'data' / 'n.txt')!r}).read())\nprint(lookup(word='a'))\nn + 1"
@@ -38,7 +38,7 @@ def test_the_first_lines_of_the_package_work_as_they_are_written(tmp_path):
     assert sb.closed and branch.closed
 
 
-def test_a_branch_is_a_sandbox_of_its_own(tmp_path):
+def test_branch_is_a_separate_sandbox(tmp_path):
     with remit.Sandbox(export=["*.txt"], artifacts=tmp_path / "session") as sandbox:
         sandbox.run("x = [1]; open('both.txt', 'w').write('both')")
         with sandbox.fork(artifacts=tmp_path / "branch") as branch:
@@ -57,7 +57,7 @@ def test_a_branch_is_a_sandbox_of_its_own(tmp_path):
     assert sorted(p.name for p in (tmp_path / "session").iterdir()) == ["both.txt"]
 
 
-def test_what_cannot_be_copied_is_refused_and_the_sandbox_goes_on():
+def test_uncopyable_state_is_refused_and_the_sandbox_survives():
     with remit.Sandbox(branches=3) as sandbox:
         sandbox.run("import threading; stop = threading.Event(); t = threading.Thread(target=stop.wait); t.start()")
         with pytest.raises(remit.Unenforceable, match="other threads") as caught:
@@ -73,7 +73,7 @@ def test_what_cannot_be_copied_is_refused_and_the_sandbox_goes_on():
             sandbox.fork()
 
 
-def test_how_branches_are_asked_for(tmp_path):
+def test_forkable_is_checked_when_the_sandbox_opens(tmp_path):
     fields = dict(net=True), dict(subprocess=True, memory="unlimited"), dict(write=[tmp_path]), dict(tier="landlock")
     for one in fields:
         with pytest.raises(remit.Unenforceable, match="branch"):
@@ -91,7 +91,7 @@ def test_how_branches_are_asked_for(tmp_path):
         remit.Sandbox(memory="1K")
 
 
-def test_when_it_cannot_be_forked():
+def test_fork_is_refused_while_busy_closed_or_in_a_child_process():
     sandbox, begun = remit.Sandbox(timeout=600), Begun()
     with pytest.raises(TypeError, match="artifacts must be a path, not int"):
         sandbox.fork(artifacts=3)
@@ -122,7 +122,7 @@ def test_when_it_cannot_be_forked():
             one.fork()
 
 
-def test_branches_for_asyncio():
+def test_branches_work_in_asyncio():
     async def main():
         async with await remit.Sandbox.open_async(timeout=60) as sandbox:
             await sandbox.run_async("x = 10")
@@ -147,7 +147,7 @@ async def left_by_an_exception():
         raise KeyError
 
 
-def test_forgotten_branches_leave_nothing():
+def test_garbage_collected_branches_leave_nothing():
     before = keepers()
     connection = remit.Connection(private=True)
     sandbox = remit.Sandbox(connection=connection)

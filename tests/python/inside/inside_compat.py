@@ -147,17 +147,17 @@ PROOFS = {name.removeprefix("proof_"): proof for name, proof in list(globals().i
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_kept(name, tmp_path):
+def test_every_field_is_enforced(name, tmp_path):
     assert PROOFS[name](tmp_path)
 
 
-def test_no_field_is_only_declared():
+def test_no_field_is_unenforced():
     policy = CapabilityPolicy()
     assert policy.unenforced_capabilities() == [] and policy.enforced_capabilities() == FIELDS == list(PROOFS)
     assert Environment().unenforced_capabilities() == []
 
 
-def test_a_subclass_can_say_that_it_only_declares():
+def test_subclass_can_declare_an_unenforced_field():
     class More(CapabilityPolicy):
         ENFORCED_gpu = False
 
@@ -167,7 +167,7 @@ def test_a_subclass_can_say_that_it_only_declares():
 # ---- the shape ----
 
 
-def test_the_fields_are_mellea_s_in_its_order():
+def test_fields_match_mellea_in_order():
     assert FIELDS[: len(MELLEA)] == MELLEA
     p = CapabilityPolicy()
     assert (p.timeout, p.stdout_max_bytes, p.artifact_export_paths, p.packages) == (30, None, [], [])
@@ -181,7 +181,7 @@ def test_the_fields_are_mellea_s_in_its_order():
     ]  # fmt: skip
 
 
-def test_the_matrix_has_mellea_s_columns():
+def test_matrix_has_the_columns_of_mellea():
     assert list(COMPATIBILITY_MATRIX)[:5] == ["static", "local_unsafe", "local", "docker_unsafe", "docker"]
     for row in COMPATIBILITY_MATRIX.values():
         assert list(row) == [
@@ -191,7 +191,7 @@ def test_the_matrix_has_mellea_s_columns():
         assert row["docker_isolation"] is False
 
 
-def test_results_of_all_kinds():
+def test_every_kind_of_result_is_mapped():
     r = run("print(1 + 1)")
     assert (r.success, r.stdout, r.stderr, r.exit_code, r.skipped, r.artifacts) == (True, "2", "", 0, False, [])
     assert r.execution_mode == "local" and r.to_validationresult_reason() == "2" and r.remit.tier == "local"
@@ -204,7 +204,7 @@ def test_results_of_all_kinds():
     assert run("import sys; sys.stdout.buffer.write(b'a\\xff')").stdout == "a�"
 
 
-def test_a_folder_is_where_the_code_starts_and_what_it_makes_is_an_artifact(tmp_path):
+def test_working_directory_is_the_cwd_and_new_files_are_artifacts(tmp_path):
     (tmp_path / "older").write_text("of somebody else")
     environment = Environment(working_directory=str(tmp_path))
     r = environment.execute("import os; os.makedirs('s'); open('s/a.csv', 'w').write('1'); print(os.getcwd())")
@@ -225,7 +225,7 @@ def test_imports_can_be_restricted(tmp_path):
     assert Environment(allowed_imports=[]).execute("import math").success
 
 
-def test_roots_that_are_all_are_refused_behind_a_wall():
+def test_roots_all_is_refused_in_a_contained_tier():
     r = run("print('never')", filesystem_read_roots="all")
     assert r.skipped and "no tier with a wall gives all of the host" in r.skip_message
     with pytest.raises(remit.PolicyError, match="env_var_access is False"):
@@ -237,7 +237,7 @@ def test_roots_that_are_all_are_refused_behind_a_wall():
 # ---- tiers ----
 
 
-def test_without_a_tier_it_is_the_safe_one():
+def test_default_tier_is_the_safe_one():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Environment().tier == "local"
@@ -246,7 +246,7 @@ def test_without_a_tier_it_is_the_safe_one():
         make_execution_environment("lokal")
 
 
-def test_tiers_without_a_wall_must_be_named_and_warn():
+def test_unsafe_tiers_must_be_named_and_warn():
     for tier in ("local_unsafe", "unsafe_in_process"):
         for _ in range(2):
             with pytest.warns(UserWarning, match="has no wall") as caught:
@@ -264,14 +264,14 @@ def make_quietly(tier: str, **more) -> Environment:
         return Environment(tier=tier, **more)
 
 
-def test_the_docker_names_say_that_they_are_no_containers():
+def test_docker_tiers_warn_that_they_are_not_containers():
     for tier in ("docker", "docker_unsafe"):
         with pytest.warns(UserWarning, match="no container here"):
             environment = Environment(tier=tier)
         assert environment.execute("print(1)").execution_mode == "local"
 
 
-def test_in_process_captures_and_checks():
+def test_in_process_tier_captures_output_and_checks_imports():
     environment = make_quietly("unsafe_in_process", allowed_imports=["os"])
     assert environment.execute("import os; print(os.getpid())").stdout == str(os.getpid())
     assert environment.execute("import socket, json").skip_message == "Unauthorized imports detected: socket, json"
@@ -280,7 +280,7 @@ def test_in_process_captures_and_checks():
     assert "ZeroDivisionError" in environment.execute("1/0").stderr
 
 
-def test_the_static_tier_runs_nothing():
+def test_static_tier_runs_nothing():
     environment = Environment(tier="static", allowed_imports=["os"])
     r = environment.execute("print('never')")
     assert r.success and r.skipped and r.stdout is None and r.execution_mode == "static"
@@ -288,6 +288,6 @@ def test_the_static_tier_runs_nothing():
     assert environment.execute("import sys").skip_message == "Unauthorized imports detected: sys"
 
 
-def test_where_namespaces_are_forbidden_there_is_landlock():
+def test_landlock_tier_works():
     r = Environment(tier="landlock").execute("print(1)")
     assert r.success and r.execution_mode == "landlock", r

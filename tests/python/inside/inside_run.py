@@ -17,24 +17,24 @@ import remit
 from moments import DEFAULT_TIMEOUT, PATIENCE, SPINS, Begun, until
 
 
-def test_a_program_runs():
+def test_program_runs():
     r = remit.run("print(sum(range(10)))", timeout=60)
     assert (r.status, r.ok, r.stdout, r.stderr, r.exit_code, r.error) == ("ok", True, "45\n", "", 0, None)
     assert r.tier == "local" and r.usage.wall_ms > 0 and r.usage.cpu_ms > 0
 
 
-def test_the_last_expression_is_the_value():
+def test_last_expression_is_the_value():
     r = remit.run("x = 20\n{'a': [x, 1]}")
     assert r.value.json == {"a": [20, 1]} and r.value.text == "{'a': [20, 1]}" == str(r) and "value" in r.reported
     assert remit.run("x = 1").value is None and remit.run("print(1)").displays == []
 
 
-def test_it_is_the_interpreter_of_the_host():
+def test_program_runs_in_the_interpreter_of_the_host():
     shown = remit.run("import sys; print(sys.version_info[:3])").stdout
     assert shown == f"{sys.version_info[:3]}\n"
 
 
-def test_a_program_that_fails_is_a_result():
+def test_failed_program_is_a_result():
     r = remit.run("print('before'); 1 / 0")
     assert (r.status, r.ok, r.stdout, r.exit_code) == ("error", False, "before\n", 1)
     assert r.error.name == "ZeroDivisionError" and "division by zero" in r.stderr and "error" in r.reported
@@ -55,7 +55,7 @@ def test_missing_module_has_a_remedy_for_people_and_programs():
     assert other.error.remedy is other.error.package is None and other.advice == []
 
 
-def test_limits_are_results():
+def test_exceeded_limits_are_results():
     begun = time.monotonic()
     r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=3)
     assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < DEFAULT_TIMEOUT
@@ -65,20 +65,20 @@ def test_limits_are_results():
     assert r.status == "memory_limit" or r.error.name == "MemoryError", r
 
 
-def test_every_promise_says_what_kept_it():
+def test_every_enforced_field_names_its_mechanisms():
     rows = {row.field: row for row in remit.run("pass").enforcement}
     assert rows["network_access"].value is False and "seccomp" in rows["network_access"].mechanisms
     assert rows["network_access"].strength == "enforced"
 
 
-def test_denials_are_told():
+def test_denials_are_reported():
     r = remit.run("import socket\ntry: socket.socket()\nexcept OSError: print('refused')")
     (denial,) = r.denials
     assert r.stdout == "refused\n" and denial.field == "network_access" and denial.count == 1
     assert "network_access would allow it" in str(r)
 
 
-def test_input_of_all_kinds(tmp_path):
+def test_stdin_arguments_and_files_reach_the_program(tmp_path):
     assert remit.run("print(input())", stdin="Ada\n").stdout == "Ada\n"
     assert remit.run("import sys; print(sys.stdin.buffer.read())", stdin=b"\0\xff").stdout == "b'\\x00\\xff'\n"
     (tmp_path / "in").write_text("from a file")
@@ -91,7 +91,7 @@ def test_input_of_all_kinds(tmp_path):
     assert 'File "mine.py", line 1' in remit.run("1/0", name="mine.py").stderr
 
 
-def test_files_leave_the_jail(tmp_path):
+def test_exported_files_leave_the_jail(tmp_path):
     r = remit.run("open('a.csv', 'w').write('1,2')", export=["*.csv"], artifacts=tmp_path / "out")
     (artifact,) = r.artifacts
     assert artifact.path == "a.csv" and artifact.content_type == "text/csv" and artifact.size_bytes == 3
@@ -100,7 +100,7 @@ def test_files_leave_the_jail(tmp_path):
     assert again.artifacts == [] and again.artifacts_skipped[0].path == "a.csv"
 
 
-def test_folders_of_the_host(tmp_path):
+def test_host_folders_can_be_read_and_mounted(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "x").write_text("there")
     os.chdir(tmp_path)
@@ -111,7 +111,7 @@ def test_folders_of_the_host(tmp_path):
     assert [(c.path, c.kind) for c in r.changes] == [("/d/y", "created")]
 
 
-def test_bytes_that_are_no_text():
+def test_invalid_utf_8_output_is_kept_as_bytes():
     r = remit.run("import sys; sys.stdout.buffer.write(b'a\\xffb')")
     assert r.stdout_bytes == b"a\xffb" and r.stdout == "a�b"
     r = remit.run("print('é' * 1000)", stdout_max=1025)
@@ -135,7 +135,7 @@ def test_output_comes_as_it_is_written():
     assert "".join(t for s, t in seen if s == "stderr") == "e\n"
 
 
-def test_a_callback_that_raises_ends_the_run():
+def test_raising_callback_ends_the_run():
     def fail(stream, text):
         raise KeyError("mine")
 
@@ -153,7 +153,7 @@ def test_ctrl_c_interrupts_the_run():
     assert remit.run("print(1)").ok, "and the next one runs"
 
 
-def test_a_handler_that_does_not_raise_ends_nothing():
+def test_signal_handler_without_exception_ends_nothing():
     """It is handled while the program runs, which waits for that."""
     begun = Begun()
     read, write = os.pipe()
@@ -167,14 +167,14 @@ def test_a_handler_that_does_not_raise_ends_nothing():
         os.close(write)
 
 
-def test_results_are_shown_to_people():
+def test_results_have_readable_forms():
     r = remit.run("print('<b>'); import sys; print('e', file=sys.stderr)")
     assert str(r) == "<b>\ne" and "&lt;b&gt;" in r._repr_html_() and "<b>\n" not in r._repr_html_()
     assert repr(r).startswith("<remit.Result ok in ") and "4 bytes of stdout" in repr(r)
     assert str(remit.run("while True: pass", timeout=0.2)) == "[timeout]"
 
 
-def test_results_and_policies_travel():
+def test_results_and_policies_can_be_pickled():
     r = remit.run("print(1)")
     copy = pickle.loads(pickle.dumps(r))
     assert copy.document == r.document and copy.stdout_bytes == b"1\n" and copy.ok
@@ -186,7 +186,7 @@ def test_results_and_policies_travel():
         pickle.dumps(c)
 
 
-def test_reports_about_the_machine():
+def test_doctor_explain_and_matrix_report():
     assert remit.doctor() and "seccomp" in str(remit.doctor())
     plan = remit.explain(memory="300M", disk="16M")
     assert {e.field: e.value for e in plan.enforcement}["memory_bytes"] == 300 << 20 and "memory_bytes" in str(plan)
@@ -204,7 +204,7 @@ def keepers() -> list[str]:
     return [line for line in shown.splitlines() if line.startswith("remit keeper")]
 
 
-def test_a_forgotten_connection_leaves_no_process():
+def test_garbage_collected_connection_leaves_no_process():
     before = len(keepers())
     connection = remit.Connection(private=True)
     assert connection.run("print(1)").ok and len(keepers()) == before + 1
@@ -213,7 +213,7 @@ def test_a_forgotten_connection_leaves_no_process():
     assert len(keepers()) == before
 
 
-def test_a_closed_connection_says_so():
+def test_closed_connection_raises():
     with remit.Connection(private=True) as connection:
         assert not connection.closed
     assert connection.closed
@@ -221,7 +221,7 @@ def test_a_closed_connection_says_so():
         connection.run("print(1)")
 
 
-def test_closing_waits_for_those_who_run():
+def test_close_waits_for_running_programs():
     connection, seen, begun = remit.Connection(private=True), [], Begun()
     code = "print('begun', flush=True)\nimport time; time.sleep(0.5); print('whole')"
     thread = threading.Thread(target=lambda: seen.append(connection.run(code, on_output=begun)))
@@ -242,7 +242,7 @@ def test_many_threads_share_one_connection():
     assert sorted(map(int, seen)) == list(range(16))
 
 
-def test_other_threads_go_on_while_one_waits():
+def test_other_threads_run_while_one_waits():
     """The program goes on when another thread has worked."""
     read, write = os.pipe()
 
@@ -259,7 +259,7 @@ def test_other_threads_go_on_while_one_waits():
     assert r.stdout == "begun\nworked\n"
 
 
-def test_after_a_fork_parent_and_child_have_keepers_of_their_own():
+def test_parent_and_child_have_separate_keepers_after_a_fork():
     explicit = remit.Connection(private=True)
     assert remit.run("print(1)").ok
     child = os.fork()
@@ -275,7 +275,7 @@ def test_after_a_fork_parent_and_child_have_keepers_of_their_own():
     explicit.close()
 
 
-def test_a_forked_child_does_not_keep_the_parents_keeper_alive():
+def test_forked_child_does_not_keep_the_parents_keeper_alive():
     read, write = os.pipe()
     code = f"""
 import os, remit, subprocess, time
@@ -309,13 +309,13 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_the_tier_without_a_wall_has_a_keeper_of_its_own():
+def test_unsafe_tier_has_a_separate_keeper():
     assert remit.run("print(1)").ok
     r = remit.run("import os; print(os.getppid() > 1)", tier="unsafe")
     assert r.stdout == "True\n" and r.tier == "unsafe" and remit.run("print(1)").tier == "local"
 
 
-def test_a_keeper_that_is_killed_is_replaced():
+def test_killed_keeper_is_replaced():
     assert remit.run("print(1)").ok
     shown = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
     pids = [int(line.split()[0]) for line in shown.splitlines() if "remit keeper" in line]

@@ -35,14 +35,14 @@ def test_cells_share_variables_and_files():
     assert sandbox.close() is None
 
 
-def test_what_it_makes_comes_out_when_it_is_closed(tmp_path):
+def test_artifacts_are_exported_on_close(tmp_path):
     sandbox = remit.Sandbox(export=["*.txt"], artifacts=tmp_path / "out")
     sandbox.run("open('a.txt', 'w').write('1')")
     result = sandbox.close()
     assert [a.file.read_text() for a in result.artifacts] == ["1"]
 
 
-def test_left_by_an_exception_nothing_is_written(tmp_path):
+def test_sandbox_left_by_an_exception_writes_nothing(tmp_path):
     with pytest.raises(KeyError), remit.Sandbox(write=[tmp_path]) as sandbox:
         assert sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')").ok
         raise KeyError
@@ -52,7 +52,7 @@ def test_left_by_an_exception_nothing_is_written(tmp_path):
     assert (tmp_path / "x").read_text() == "1"
 
 
-def test_what_was_changed_can_be_written_before_the_end(tmp_path):
+def test_changes_can_be_committed_before_the_end(tmp_path):
     with pytest.raises(KeyError), remit.Sandbox(write=[tmp_path]) as sandbox:
         sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')")
         result = sandbox.commit()
@@ -66,7 +66,7 @@ def test_what_was_changed_can_be_written_before_the_end(tmp_path):
         sandbox.commit()
 
 
-def test_a_policy_that_is_wrong_or_cannot_be_kept(tmp_path):
+def test_wrong_or_unenforceable_policy_raises(tmp_path):
     with pytest.raises(remit.PolicyError, match="memory_bytes: 1 KiB is too small"):
         remit.Sandbox(memory="1K")
     with pytest.raises(remit.Unenforceable) as caught:
@@ -79,7 +79,7 @@ def test_a_policy_that_is_wrong_or_cannot_be_kept(tmp_path):
     assert caught.value.code == "install_failed"
 
 
-def test_one_cell_at_a_time():
+def test_second_concurrent_cell_is_refused():
     begun = Begun()
     with remit.Sandbox(timeout=600) as sandbox:
         thread = threading.Thread(target=lambda: sandbox.run(SLEEPS, on_output=begun))
@@ -103,7 +103,7 @@ def test_ctrl_c_interrupts_the_cell_and_the_sandbox_lives_on():
         assert sandbox.run("x").value.json == 5
 
 
-def test_sandboxes_for_asyncio():
+def test_sandboxes_work_in_asyncio():
     async def main():
         with remit.Sandbox() as one, remit.Sandbox() as two:
             await asyncio.gather(one.run_async("x = 1"), two.run_async("x = 2"))
@@ -128,7 +128,7 @@ def test_two_event_loops_take_turns():
         assert asyncio.run(sandbox.run_async("2")).value.json == 2
 
 
-def test_forgotten_and_forked_ones_leave_nothing():
+def test_garbage_collected_and_forked_sandboxes_leave_nothing():
     sandbox = remit.Sandbox(connection=remit.Connection(private=True))
     shown = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
     before = shown.count("remit keeper")
@@ -153,7 +153,7 @@ def test_forgotten_and_forked_ones_leave_nothing():
 # ---- tools ----
 
 
-def test_the_code_calls_functions_of_the_host():
+def test_code_calls_functions_of_the_host():
     seen = []
 
     def look_up(key: str, limit: Optional[int] = None) -> Dict[str, object]:
@@ -168,7 +168,7 @@ def test_the_code_calls_functions_of_the_host():
     assert r.value.json == 2 and r.usage.tool_calls == 1
 
 
-def test_calls_at_once_do_not_wait_for_each_other():
+def test_concurrent_calls_do_not_wait_for_each_other():
     together = threading.Barrier(4)
 
     def wait(n: int) -> int:
@@ -184,7 +184,7 @@ def test_calls_at_once_do_not_wait_for_each_other():
     assert remit.run("wait_async(n=3)", tools=[wait_async]).value.json == 3
 
 
-def test_what_goes_wrong_in_a_tool_is_the_codes_to_see():
+def test_tool_failures_reach_the_code():
     def fail(how: str) -> object:
         if how == "raise":
             raise KeyError("mine")
@@ -219,7 +219,7 @@ def test_calls_can_need_approval():
         remit.run(code, tools=[tool], on_question=fail)
 
 
-def test_the_schema_comes_from_the_type_hints():
+def test_tool_schema_comes_from_the_type_hints():
     def tool(a: str, b: List[int], c: Literal["x", "y"] = "x", d: Optional[Dict[str, float]] = None) -> None: ...
 
     assert remit.Tool(tool).schema == {
@@ -231,7 +231,7 @@ def test_the_schema_comes_from_the_type_hints():
     }  # fmt: skip
 
 
-def test_a_tool_that_is_wrong_says_which_and_why():
+def test_unusable_tool_is_named_with_a_reason():
     def bare(x): ...
     def odd(x: set) -> None: ...
     def more(*x: int) -> None: ...
