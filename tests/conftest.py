@@ -40,7 +40,7 @@ def users() -> list[str]:
 
 
 @contextlib.contextmanager
-def alone(file: str | pathlib.Path) -> collections.abc.Iterator[None]:
+def exclusive(file: str | pathlib.Path) -> collections.abc.Iterator[None]:
     """Many test processes begin at once: what all of them need, one makes, and the others wait."""
     with open(file) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -48,7 +48,7 @@ def alone(file: str | pathlib.Path) -> collections.abc.Iterator[None]:
 
 
 def make_test_user() -> None:
-    with alone(__file__):
+    with exclusive(__file__):
         try:
             pwd.getpwnam(TEST_USER)
         except KeyError:
@@ -79,7 +79,7 @@ LONGER = {f"test_{name}" for name in ("container", "e2b_clients", "mcp_clients",
 ONE_CALLER = {"test_control_escapes", "test_single_mechanism_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_single_mechanism_contains"}
 
 
-def is_anothers_turn(name: str, user: str) -> bool:
+def is_turn_of_other_user(name: str, user: str) -> bool:
     return user != ("root", "user")[zlib.crc32(name.encode()) % 2]
 
 
@@ -101,11 +101,11 @@ def is_left_out(item: pytest.Item) -> bool:
     if program and item.originalname in ONE_CALLER:
         # Some programs are for one user alone.
         others = set(item.callspec.params["program"].users) & set(users())
-        return len(others) == 2 and is_anothers_turn(program, caller)
+        return len(others) == 2 and is_turn_of_other_user(program, caller)
     words = WORDS.intersection(item.callspec.id.split("-")) if hasattr(item, "callspec") else frozenset()
     if len(words) == 2:
         return item.path.stem in ONE_PAIR and words not in PAIRS
-    return item.path.stem in ONE_USER and len(words) == 1 and is_anothers_turn(item.originalname, *words)
+    return item.path.stem in ONE_USER and len(words) == 1 and is_turn_of_other_user(item.originalname, *words)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -75,8 +75,8 @@ def purposes() -> list[str]:
     for path in tracked("src/*.h", "src/*.c", "bench/*.[ch]", "runtime/*.c", "tools/*.c", "python/*.[ch]"):
         if path.suffix == ".c" and path.with_suffix(".h").exists():
             continue
-        said = re.match(r"/\*\n \* (\w+)", path.read_text())
-        if not said or said[1] not in module_names(path):
+        opening = re.match(r"/\*\n \* (\w+)", path.read_text())
+        if not opening or opening[1] not in module_names(path):
             problems.append(f"{path.relative_to(ROOT)} does not begin with its purpose")
     return problems
 

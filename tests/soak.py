@@ -85,7 +85,7 @@ def soak(remit: Remit, count: int) -> list[str]:
                 problems.append(problem)
 
     mixed = count // 10
-    work_until(work, 200 if mixed > 400 else mixed // 2, done)
+    warm_up(work, 200 if mixed > 400 else mixed // 2, done)
     threads = [threading.Thread(target=work, args=(i,)) for i in range(JOBS)]
     for t in threads:
         t.start()
@@ -112,7 +112,7 @@ def soak(remit: Remit, count: int) -> list[str]:
     return problems
 
 
-def work_until(work, count: int, done: list[int]) -> None:
+def warm_up(work, count: int, done: list[int]) -> None:
     """Warm caches and allocators before the first look."""
     thread = threading.Thread(target=work, args=(99,))
     thread.start()

@@ -11,7 +11,7 @@
 #define REACH 250
 
 static place
-put(struct assembler *as, struct sock_filter insn)
+asm_put(struct assembler *as, struct sock_filter insn)
 {
 	if (as->count == BPF_MAXINSNS) {
 		fprintf(stderr, "a filter has more than %d instructions\n",
@@ -30,7 +30,7 @@ is_return(const struct sock_filter *insn)
 
 /* The instructions to skip from the next one written to the target. */
 static int
-distance(const struct assembler *as, place target)
+asm_distance(const struct assembler *as, place target)
 {
 	return as->count - target - 1;
 }
@@ -40,18 +40,19 @@ asm_return(struct assembler *as, uint32_t action)
 {
 	place p;
 
-	for (p = as->count - 1; p >= 0 && distance(as, p) < REACH; p--)
+	for (p = as->count - 1; p >= 0 && asm_distance(as, p) < REACH; p--)
 		if (is_return(&as->code[p]) && as->code[p].k == action)
 			return p;
-	return put(as, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+	return asm_put(as,
+		       (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
 static place
 long_jump(struct assembler *as, place target)
 {
-	return put(as,
-		   (struct sock_filter)BPF_STMT(
-			   BPF_JMP | BPF_JA, (uint32_t)distance(as, target)));
+	return asm_put(as, (struct sock_filter)BPF_STMT(
+				   BPF_JMP | BPF_JA,
+				   (uint32_t)asm_distance(as, target)));
 }
 
 static place
@@ -59,7 +60,7 @@ within_reach(struct assembler *as, place target)
 {
 	const struct sock_filter *insn = &as->code[target];
 
-	if (distance(as, target) < REACH)
+	if (asm_distance(as, target) < REACH)
 		return target;
 	if (is_return(insn))
 		return asm_return(as, insn->k);
@@ -72,10 +73,10 @@ asm_branch(struct assembler *as, uint16_t jump, uint32_t value, place yes,
 {
 	yes = within_reach(as, yes);
 	no = within_reach(as, no);
-	return put(as,
-		   (struct sock_filter)BPF_JUMP(BPF_JMP | jump | BPF_K, value,
-						(uint8_t)distance(as, yes),
-						(uint8_t)distance(as, no)));
+	return asm_put(as, (struct sock_filter)BPF_JUMP(
+				   BPF_JMP | jump | BPF_K, value,
+				   (uint8_t)asm_distance(as, yes),
+				   (uint8_t)asm_distance(as, no)));
 }
 
 /* A statement runs into what was written before it. */
@@ -90,8 +91,8 @@ place
 asm_load(struct assembler *as, uint32_t offset, place next)
 {
 	run_into(as, next);
-	return put(as, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-						    offset));
+	return asm_put(as, (struct sock_filter)BPF_STMT(
+				   BPF_LD | BPF_W | BPF_ABS, offset));
 }
 
 static place
@@ -100,8 +101,8 @@ load_operand(struct assembler *as, struct operand o, place next)
 	if (o.mask == UINT32_MAX)
 		return asm_load(as, o.offset, next);
 	run_into(as, next);
-	next = put(as, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-						    o.mask));
+	next = asm_put(as, (struct sock_filter)BPF_STMT(
+				   BPF_ALU | BPF_AND | BPF_K, o.mask));
 	return asm_load(as, o.offset, next);
 }
 
@@ -133,8 +134,8 @@ same_operand(struct operand a, struct operand b)
 }
 
 static size_t
-add_test(struct test *tests, size_t n, uint32_t offset, uint32_t mask,
-	 uint32_t value)
+clause_add_test(struct test *tests, size_t n, uint32_t offset, uint32_t mask,
+		uint32_t value)
 {
 	if (mask == 0)
 		return n;
@@ -159,10 +160,11 @@ clause_tests(const struct clause *clause, struct test *tests)
 			fprintf(stderr, "a condition that is never true\n");
 			exit(1);
 		}
-		n = add_test(tests, n, low, (uint32_t)c->mask,
-			     (uint32_t)c->value);
-		n = add_test(tests, n, low + 4, (uint32_t)(c->mask >> 32),
-			     (uint32_t)(c->value >> 32));
+		n = clause_add_test(tests, n, low, (uint32_t)c->mask,
+				    (uint32_t)c->value);
+		n = clause_add_test(tests, n, low + 4,
+				    (uint32_t)(c->mask >> 32),
+				    (uint32_t)(c->value >> 32));
 	}
 	return n;
 }

@@ -36,7 +36,7 @@ type_of(const char *path)
 
 /* How long it is, and what changes with its bytes: half of their SHA-256. */
 static int
-measure(const char *file, size_t *len, char tag[SHA256_TEXT])
+asset_measure(const char *file, size_t *len, char tag[SHA256_TEXT])
 {
 	FILE *in = fopen(file, "rb");
 	struct sha256 sum = SHA256_INIT;
@@ -80,7 +80,7 @@ write_row(int i, const char *path, const char *file)
 			file);
 		return -1;
 	}
-	if (measure(file, &len, tag) < 0) {
+	if (asset_measure(file, &len, tag) < 0) {
 		fprintf(stderr, "gen_assets: %s: cannot be read\n", file);
 		return -1;
 	}

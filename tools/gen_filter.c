@@ -66,7 +66,7 @@ struct range {
 };
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
-give_up(const char *fmt, ...)
+fail(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -87,9 +87,9 @@ late_number(const char *name)
 		if (syscall_late_names[i] &&
 		    strcmp(syscall_late_names[i], name) == 0)
 			return (int)i;
-	give_up("%s: libseccomp does not know it, and it has no row in "
-		"syscall_late_names",
-		name);
+	fail("%s: libseccomp does not know it, and it has no row in "
+	     "syscall_late_names",
+	     name);
 }
 
 /* -1: not on this architecture. */
@@ -101,7 +101,7 @@ number_of(const struct arch *arch, const char *name)
 	if (nr == __NR_SCMP_ERROR)
 		nr = late_number(name);
 	if (nr >= NUMBERS)
-		give_up("%s has number %d: raise NUMBERS", name, nr);
+		fail("%s has number %d: raise NUMBERS", name, nr);
 	/* libseccomp has numbers below 0 for calls of other machines. */
 	return nr < 0 ? -1 : nr;
 }
@@ -120,14 +120,14 @@ require_sane_layer(const struct call *calls)
 {
 	for (const struct call *c = calls; c->name; c++) {
 		if (!find_call(syscall_base, c->name))
-			give_up("%s has no row in the base layer", c->name);
+			fail("%s has no row in the base layer", c->name);
 		if (find_call(c + 1, c->name))
-			give_up("%s has two rows in a layer", c->name);
+			fail("%s has two rows in a layer", c->name);
 		if (!c->check == !c->action)
-			give_up("%s needs an action or a check", c->name);
+			fail("%s needs an action or a check", c->name);
 		if (number_of(&arches[FILTER_X86_64], c->name) < 0 &&
 		    number_of(&arches[FILTER_AARCH64], c->name) < 0)
-			give_up("%s is on no architecture", c->name);
+			fail("%s is on no architecture", c->name);
 	}
 }
 
@@ -140,7 +140,7 @@ is_explained(uint32_t action)
 }
 
 static void
-take_back(struct answer *answers)
+deny_allowed(struct answer *answers)
 {
 	for (int nr = 0; nr < NUMBERS; nr++) {
 		struct answer *a = &answers[nr];
@@ -153,21 +153,22 @@ take_back(struct answer *answers)
 }
 
 static void
-answer_with(uint32_t action, struct answer *answers)
+set_all_answers(uint32_t action, struct answer *answers)
 {
 	for (int nr = 0; nr < NUMBERS; nr++)
 		answers[nr] = (struct answer){ .action = action };
 }
 
 static void
-lay(const struct arch *arch, const struct layer *layer, struct answer *answers)
+apply_layer(const struct arch *arch, const struct layer *layer,
+	    struct answer *answers)
 {
 	if (layer->from_scratch)
-		take_back(answers);
+		deny_allowed(answers);
 	if (layer->kills_rest)
-		answer_with(KILL, answers);
+		set_all_answers(KILL, answers);
 	if (layer->allows_rest)
-		answer_with(ALLOW, answers);
+		set_all_answers(ALLOW, answers);
 	for (const struct call *c = layer->calls; c->name; c++) {
 		int nr = number_of(arch, c->name);
 
@@ -179,14 +180,14 @@ lay(const struct arch *arch, const struct layer *layer, struct answer *answers)
 }
 
 static void
-answer_all(const struct arch *arch, unsigned variant, struct answer *answers)
+build_answers(const struct arch *arch, unsigned variant, struct answer *answers)
 {
 	unsigned has = syscall_variant_properties(variant);
 
-	answer_with(REFUSE(ENOSYS), answers);
+	set_all_answers(REFUSE(ENOSYS), answers);
 	for (size_t i = 0; i < syscall_layer_count; i++)
 		if ((has & syscall_layers[i].needs) == syscall_layers[i].needs)
-			lay(arch, &syscall_layers[i], answers);
+			apply_layer(arch, &syscall_layers[i], answers);
 }
 
 /* From answers to a program. */
@@ -198,8 +199,8 @@ same_answer(const struct answer *a, const struct answer *b)
 }
 
 static size_t
-put_targets(struct assembler *as, const struct answer *answers,
-	    struct range *ranges)
+emit_targets(struct assembler *as, const struct answer *answers,
+	     struct range *ranges)
 {
 	size_t n = 0;
 
@@ -217,20 +218,21 @@ put_targets(struct assembler *as, const struct answer *answers,
 }
 
 static place
-put_tree(struct assembler *as, const struct range *ranges, size_t n)
+emit_tree(struct assembler *as, const struct range *ranges, size_t n)
 {
 	size_t half = n / 2;
 	place upper, lower;
 
 	if (n == 1)
 		return ranges->target;
-	upper = put_tree(as, ranges + half, n - half);
-	lower = put_tree(as, ranges, half);
+	upper = emit_tree(as, ranges + half, n - half);
+	lower = emit_tree(as, ranges, half);
 	return asm_branch(as, BPF_JGE, ranges[half].first, upper, lower);
 }
 
 static void
-assemble(struct assembler *as, const struct arch *arch, unsigned variant)
+assemble_program(struct assembler *as, const struct arch *arch,
+		 unsigned variant)
 {
 	struct answer answers[NUMBERS];
 	struct range ranges[NUMBERS];
@@ -238,9 +240,9 @@ assemble(struct assembler *as, const struct arch *arch, unsigned variant)
 	size_t n;
 
 	as->count = 0;
-	answer_all(arch, variant, answers);
-	n = put_targets(as, answers, ranges);
-	start = put_tree(as, ranges, n);
+	build_answers(arch, variant, answers);
+	n = emit_targets(as, answers, ranges);
+	start = emit_tree(as, ranges, n);
 	if (arch->has_x32)
 		start = asm_branch(as, BPF_JGE, X32_FIRST, asm_return(as, KILL),
 				   start);
@@ -290,7 +292,7 @@ print_programs(void)
 		for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
 			unsigned *s = &same[a][v];
 
-			assemble(&as[a][v], &arches[a], v);
+			assemble_program(&as[a][v], &arches[a], v);
 			while (!same_program(&as[a][*s], &as[a][v]))
 				++*s;
 			if (*s == v)
@@ -335,8 +337,8 @@ main(int argc, char **argv)
 	else if (argc == 2 && strcmp(argv[1], "names") == 0)
 		print_names();
 	else
-		give_up("say \"programs\" or \"names\"");
+		fail("say \"programs\" or \"names\"");
 	if (fflush(stdout) != 0 || ferror(stdout))
-		give_up("cannot write: %s", strerror(errno));
+		fail("cannot write: %s", strerror(errno));
 	return 0;
 }

@@ -26,15 +26,15 @@ REFUSED_FIELDS = ("disk_bytes", "files", "processes")
 # looks for.
 NOT_PROMISED = {
     "fs_r15_metadata": "metadata can be seen",
-    "fs_w10_setuid_and_devices_mean_nothing": "the workspace has the mount flags of the host's folder",
+    "fs_w10_setuid_and_devices_have_no_effect": "the workspace has the mount flags of the host's folder",
     "in4_host_name": "the host's name can be seen",
     "p5_image_unchanged": "a link of the runtime leads to a file that is there and cannot be read",
-    "p7_reach_parent": "that a process exists can be seen",
+    "p7_signal_or_trace_parent": "that a process exists can be seen",
     "pr6_load_library_from_workspace": "libraries can be loaded from the workspace",
 }
 
 
-def is_for(program: Program) -> bool:
+def is_testable(program: Program) -> bool:
     policy = program.policy
     if program.field in REFUSED_FIELDS or policy.get("subprocess_execution") or policy.get("network_allow"):
         return False
@@ -44,12 +44,12 @@ def is_for(program: Program) -> bool:
     return program.name not in NOT_PROMISED and not policy.get("packages")
 
 
-def in_tier(program: Program) -> Program:
+def for_landlock_tier(program: Program) -> Program:
     return dataclasses.replace(program, policy={**program.policy, **LIFTED})
 
 
 @functools.lru_cache(maxsize=None)
-def contained(binary: str) -> str:
+def without_namespaces(binary: str) -> str:
     """A program that starts this one where namespaces are forbidden."""
     path = get_world().dir / f"contained-{len(binary)}-{abs(hash(binary))}"
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {CONTAIN} {binary} "$@"\n')

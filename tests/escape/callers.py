@@ -23,13 +23,13 @@ def holes_binary() -> str:
     return os.environ.get("REMIT_HOLES_BUILD", str(ROOT / "build-holes" / "remit"))
 
 
-def need(binary: str) -> str:
+def require_built(binary: str) -> str:
     if not jail_run.is_executable(binary):
         skip_or_fail(f"{binary} is not built")
     return binary
 
 
-def _name_of(label: str) -> str:
+def _user_name(label: str) -> str:
     if label == "root":
         return "root"
     if os.geteuid() != 0:
@@ -40,7 +40,7 @@ def _name_of(label: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def get_caller(label: str) -> jail_run.Caller:
-    caller = jail_run.Caller(label, _name_of(label))
+    caller = jail_run.Caller(label, _user_name(label))
     atexit.register(caller.close)
     return caller
 
@@ -82,7 +82,7 @@ def mechanisms_here(label: str) -> dict[str, set[str]] | None:
 def release_rounds(name: str, label: str) -> list[jail_run.Run]:
     program = program_module.load(program_module.PROGRAMS / f"{name}.py")
     return jail_run.attack(
-        need(release_binary()), program, get_caller(label), get_world()
+        require_built(release_binary()), program, get_caller(label), get_world()
     )
 
 

@@ -19,7 +19,7 @@ def attempt(what, act):
         FOUND.append((what, e.errno or 0))
 
 
-def drop():
+def drop_file():
     with open(os.path.join(ARG["drop_dir"], "planted"), "w") as f:  # noqa: F821
         f.write("planted by a build")
 
@@ -39,7 +39,7 @@ def read_secret():
 
 
 def attack():
-    attempt("drop a file", drop)
+    attempt("drop a file", drop_file)
     attempt("connect", connect)
     attempt("read the secret", read_secret)
     attempt("change the interpreter", change_interpreter)

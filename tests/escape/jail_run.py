@@ -21,7 +21,7 @@ from world import World, start_victim
 LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 PATH = "/usr/local/bin:/usr/bin:/bin"
 # Beyond any deadline of a policy: a run that needs this hangs.
-HANG = 300
+HANG_TIMEOUT_S = 300
 
 
 @dataclasses.dataclass
@@ -32,7 +32,7 @@ class Run:
     report: dict  # of launch.py
     findings: dict[str, str]  # of the world
     artifacts: dict[str, str]  # what is wrong with those that left
-    place: str  # the folder the program was started from
+    directory: str  # the folder the program was started from
 
     @property
     def status(self) -> str:
@@ -41,7 +41,7 @@ class Run:
     def output(self, stream: str) -> str:
         return (self.result or {}).get(stream) or ""
 
-    def said(self) -> str:
+    def last_report(self) -> str:
         """The last line in which the program said how it went."""
         for stream in ("stdout", "stderr"):
             for line in reversed(self.output(stream).splitlines()):
@@ -67,7 +67,7 @@ class Run:
             rest = {k: v for k, v in self.result.items() if k != "enforcement"}
             shown = json.dumps(rest, indent=1)
         return (
-            f"status {self.status}, said {self.said()!r}\n"
+            f"status {self.status}, said {self.last_report()!r}\n"
             f"outside: {self.findings}, launch: {self.report}\n"
             f"remit's stderr: {self.stderr[-2000:]}\n"
             f"result: {shown[:6000]}"
@@ -124,7 +124,7 @@ def launch_config(
         "env": env,
         "key_desc": world.argument()["key_desc"],
         "key_payload": world.canary,
-        "timeout": HANG,
+        "timeout": HANG_TIMEOUT_S,
     }
 
 
@@ -163,12 +163,12 @@ def _launch(
     return stdout, stderr, report
 
 
-def new_place(world: World) -> pathlib.Path:
+def make_run_directory(world: World) -> pathlib.Path:
     """A folder to start something from."""
-    place = world.runs / f"run-{secrets.token_hex(6)}"
-    place.mkdir(mode=0o755)
-    place.chmod(0o755)
-    return place
+    directory = world.runs / f"run-{secrets.token_hex(6)}"
+    directory.mkdir(mode=0o755)
+    directory.chmod(0o755)
+    return directory
 
 
 def run(
@@ -182,15 +182,15 @@ def run(
     earlier: tuple[str, ...] = (),
     more_environment: dict | None = None,
 ) -> Run:
-    place = new_place(world)
+    directory = make_run_directory(world)
     # Not below it: a result names where its artifacts are.
-    out = world.runs / place.name.replace("run-", "out-")
+    out = world.runs / directory.name.replace("run-", "out-")
     out.mkdir()
     out.chmod(0o777)
     try:
         document = {"preset": "strict", **world.fill_in(policy)}
-        (place / "policy.json").write_text(json.dumps(document))
-        (place / "program.py").write_text(source)
+        (directory / "policy.json").write_text(json.dumps(document))
+        (directory / "program.py").write_text(source)
         argument = world.argument(
             host_pid=caller.victim_pid,
             user_name=caller.name,
@@ -207,10 +207,10 @@ def run(
             argv[2:2] = ["--tool", "echo=cat", "--tool", "slow=sleep 1; cat", "--tool", "hang=sleep 1000"]
         argv.append(json.dumps(argument))
         env = environment(caller, world, left_out) | (more_environment or {})
-        stdout, stderr, report = _launch(argv, caller, world, place, env)
-        artifacts = look_at_artifacts(out, policy, world)
+        stdout, stderr, report = _launch(argv, caller, world, directory, env)
+        artifacts = inspect_artifacts(out, policy, world)
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(directory)
         shutil.rmtree(out)
     try:
         result = json.loads(stdout)
@@ -225,11 +225,11 @@ def run(
         report=report,
         findings={},
         artifacts=artifacts,
-        place=place.name,
+        directory=directory.name,
     )
 
 
-def look_at_artifacts(out: pathlib.Path, policy: dict, world: World) -> dict[str, str]:
+def inspect_artifacts(out: pathlib.Path, policy: dict, world: World) -> dict[str, str]:
     """What left the jail and should not have: the secret, or more than the caps."""
     files = [path for path in out.rglob("*") if path.is_file()]
     sizes = [path.stat().st_size for path in files]

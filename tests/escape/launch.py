@@ -25,10 +25,10 @@ SYS = {
 }[os.uname().machine]
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEY_SPEC_SESSION_KEYRING = -3
-GRACE = 3.0
+EXIT_GRACE_S = 3.0
 # For who is being ended, and while one of Remit's own is there: it may have to end others, or to remove what keepers
 # left that others have killed.
-LONG_GRACE = 60.0
+REMIT_EXIT_GRACE_S = 60.0
 PF_EXITING = 4
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -92,7 +92,7 @@ def is_remit(pid):
         return False
 
 
-def is_ending(pid):
+def is_exiting(pid):
     """Killed, and gone as soon as it gets a processor. /proc/PID/stat: the seventh behind the name are its flags."""
     try:
         with open(f"/proc/{pid}/stat") as f:
@@ -110,7 +110,7 @@ def leftovers():
         reap()
         left = children()
         pids = [pid for pid, _name in left]
-        grace = LONG_GRACE if any(map(is_remit, pids)) or all(map(is_ending, pids)) else GRACE
+        grace = REMIT_EXIT_GRACE_S if any(map(is_remit, pids)) or all(map(is_exiting, pids)) else EXIT_GRACE_S
         if not left or time.monotonic() > begun + grace:
             return left
         time.sleep(0.01)  # a look now and then
@@ -118,7 +118,7 @@ def leftovers():
 
 def kill_all():
     """Only children of ours, by their number, until there are none."""
-    end = time.monotonic() + LONG_GRACE
+    end = time.monotonic() + REMIT_EXIT_GRACE_S
     while time.monotonic() < end:
         left = children()
         if not left:

@@ -243,7 +243,7 @@ def lasting(seconds):
         before = now
 
 
-def verdict():
+def report_outcome():
     """The last line: ESCAPED if anything went through."""
     if got:
         escaped("; ".join(got)[:2000])
@@ -317,9 +317,9 @@ def call_frames(number, tool, arguments, bytes=None):
     )
 
 
-def reply():
+def read_reply():
     """The next answer: its outcome and its text."""
-    def take(n):
+    def read_exactly(n):
         data = b""
         while len(data) < n:
             part = os.read(3, n - len(data))
@@ -329,8 +329,8 @@ def reply():
         return data
 
     def payload():
-        size, kind = struct.unpack("<IB3x", take(8))
-        return take(size)
+        size, kind = struct.unpack("<IB3x", read_exactly(8))
+        return read_exactly(size)
 
     parts = payload().split(b"\0")
     head = dict(zip(parts[0::2], parts[1::2]))

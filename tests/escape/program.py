@@ -77,39 +77,39 @@ def _headers(path: pathlib.Path) -> dict[str, str]:
     return found
 
 
-def _int(text: str | None) -> int | None:
+def _int_or_none(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
 def load(path: pathlib.Path) -> Program:
     headers = _headers(path)
-    take = headers.pop
+    pop = headers.pop
     try:
-        control = take("control", "yes")
-        name = take("signal", None)
+        control = pop("control", "yes")
+        name = pop("signal", None)
         program = Program(
             path=path,
-            id=take("id"),
-            field=take("field"),
-            kept_by=tuple(take("kept-by").split()),
-            expect=take("expect"),
-            policy=json.loads(take("policy", "{}")),
-            statuses=tuple(take("status", "ok").split()),
-            users=tuple(take("users", "root user").split()),
+            id=pop("id"),
+            field=pop("field"),
+            kept_by=tuple(pop("kept-by").split()),
+            expect=pop("expect"),
+            policy=json.loads(pop("policy", "{}")),
+            statuses=tuple(pop("status", "ok").split()),
+            users=tuple(pop("users", "root user").split()),
             control=control == "yes",
             control_reason=control.removeprefix("no").strip(),
-            leaves_out=tuple(take("leaves-out", "").split()),
-            judge=take("judge", "program"),
-            witness=tuple(take("witness", "").split()),
-            tolerates=tuple(take("tolerates", "").split()),
-            runs=int(take("runs", "1")),
+            leaves_out=tuple(pop("leaves-out", "").split()),
+            judge=pop("judge", "program"),
+            witness=tuple(pop("witness", "").split()),
+            tolerates=tuple(pop("tolerates", "").split()),
+            runs=int(pop("runs", "1")),
             signal=signal.Signals[name].value if name else None,
-            exit_code=_int(take("exit-code", None)),
-            stdout_cap=_int(take("stdout-cap", None)),
-            stderr_cap=_int(take("stderr-cap", None)),
-            machine=take("machine", None),
-            control_needs=take("control-needs", None),
-            landlock_abi=int(take("landlock-abi", "1")),
+            exit_code=_int_or_none(pop("exit-code", None)),
+            stdout_cap=_int_or_none(pop("stdout-cap", None)),
+            stderr_cap=_int_or_none(pop("stderr-cap", None)),
+            machine=pop("machine", None),
+            control_needs=pop("control-needs", None),
+            landlock_abi=int(pop("landlock-abi", "1")),
         )
     except (KeyError, ValueError) as e:
         raise BadHeader(f"{path.name}: {e!r}") from e

@@ -17,12 +17,12 @@ import tempfile
 import time
 
 import pytest
-from bare import NOT_PROMISED, contained, in_tier, is_for
-from callers import caller_labels, get_caller, get_world, holes_binary, need, record_coverage, release_binary
+from bare import NOT_PROMISED, for_landlock_tier, is_testable, without_namespaces
+from callers import caller_labels, get_caller, get_world, holes_binary, record_coverage, release_binary, require_built
 from jail_run import Run, attack
-from judge import not_contained, not_escaped
+from outcome import containment_problems, control_problems
 from program import Program, load_all
-from test_escape import complain, field_locks
+from test_escape import fail_with, field_mechanisms
 
 PROGRAMS = {program.name: program for program in load_all()}
 CONTROLS = ("fs_r15_extended_attributes", "fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork")
@@ -33,12 +33,12 @@ def cases():
         if program.machine not in (None, os.uname().machine):
             continue
         for label in caller_labels():
-            if label in program.users and is_for(program):
+            if label in program.users and is_testable(program):
                 yield pytest.param(program, label, id=f"{program.name}-{label}")
 
 
 @functools.lru_cache(maxsize=None)
-def temporary() -> str:
+def workspace_parent() -> str:
     """Where nobody else has workspaces."""
     folder = tempfile.mkdtemp(prefix="remit-bare-", dir="/tmp")
     os.chmod(folder, 0o1777)
@@ -47,14 +47,14 @@ def temporary() -> str:
 
 
 def attack_bare(program: Program, label: str, binary: str, left_out: tuple[str, ...] = ()) -> list[Run]:
-    more = {"TMPDIR": temporary()}
-    return attack(contained(need(binary)), in_tier(program), get_caller(label), get_world(), left_out, more)
+    more = {"TMPDIR": workspace_parent()}
+    return attack(without_namespaces(require_built(binary)), for_landlock_tier(program), get_caller(label), get_world(), left_out, more)
 
 
-def left() -> list[str]:
+def remaining_workspaces() -> list[str]:
     """Workspaces, after a while."""
     end = time.monotonic() + 60
-    while (found := os.listdir(temporary())) and time.monotonic() < end:
+    while (found := os.listdir(workspace_parent())) and time.monotonic() < end:
         time.sleep(0.02)  # a look now and then
     return found
 
@@ -63,18 +63,18 @@ def left() -> list[str]:
 def test_bare_contains(program, caller_label):
     caller = get_caller(caller_label)
     rounds = attack_bare(program, caller_label, release_binary())
-    wrong = not_contained(program, rounds, caller)
-    complain(program, wrong + left(), rounds)
+    problems = containment_problems(program, rounds, caller)
+    fail_with(program, problems + remaining_workspaces(), rounds)
     assert all(one.result["tier"] == "landlock" for one in rounds)
-    locks = field_locks(program, rounds[-1].mechanisms())
-    record_coverage(program, locks & set(program.kept_by), caller, "bare", tier="landlock")
+    mechanisms = field_mechanisms(program, rounds[-1].mechanisms())
+    record_coverage(program, mechanisms & set(program.kept_by), caller, "bare", tier="landlock")
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 @pytest.mark.parametrize("name", CONTROLS)
 def test_bare_control_escapes(name, caller_label):
     rounds = attack_bare(PROGRAMS[name], caller_label, holes_binary(), ("landlock", "seccomp"))
-    complain(PROGRAMS[name], not_escaped(PROGRAMS[name], rounds), rounds)
+    fail_with(PROGRAMS[name], control_problems(PROGRAMS[name], rounds), rounds)
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
@@ -83,4 +83,4 @@ def test_unpromised_access_does_no_harm(name, caller_label):
     caller = get_caller(caller_label)
     rounds = attack_bare(PROGRAMS[name], caller_label, release_binary())
     assert all(one.result and one.findings == {} and not one.report["left"] for one in rounds), rounds
-    assert caller.victim_is_alive() and left() == []
+    assert caller.victim_is_alive() and remaining_workspaces() == []

@@ -19,22 +19,22 @@ from callers import (
     get_world,
     holes_binary,
     mechanisms_here,
-    need,
     record_coverage,
     release_binary,
     release_rounds,
+    require_built,
     skip_or_fail,
     sufficient_here,
 )
 from jail_run import attack, run
-from judge import not_contained, not_escaped
+from outcome import containment_problems, control_problems
 from program import Program, load_all
 
 PROGRAMS = {program.name: program for program in load_all()}
 BENIGN = "print(6 * 7)"
 
 
-def field_locks(program: Program, kept: dict[str, set[str]]) -> set[str]:
+def field_mechanisms(program: Program, kept: dict[str, set[str]]) -> set[str]:
     """What is left out in the control: the field's locks on this host."""
     if program.leaves_out:
         active = set().union(*kept.values())
@@ -42,11 +42,11 @@ def field_locks(program: Program, kept: dict[str, set[str]]) -> set[str]:
     return set(kept.get(program.field, ()))
 
 
-def lone_locks(program: Program, kept: dict[str, set[str]]) -> list[str]:
+def mechanisms_to_test_alone(program: Program, kept: dict[str, set[str]]) -> list[str]:
     """The mechanisms to try alone. With nothing else left out there is no
     difference to the release, so a single lock is not tried again."""
-    locks = field_locks(program, kept)
-    return [m for m in sufficient_here(program) if m in locks and locks - {m}]
+    mechanisms = field_mechanisms(program, kept)
+    return [m for m in sufficient_here(program) if m in mechanisms and mechanisms - {m}]
 
 
 def cases(variant: str):
@@ -62,18 +62,18 @@ def cases(variant: str):
             elif variant == "control" and program.control:
                 yield pytest.param(program, label, id=f"{program.name}-{label}")
             elif variant == "alone":
-                alone = lone_locks(program, kept) if kept else sufficient_here(program)
+                alone = mechanisms_to_test_alone(program, kept) if kept else sufficient_here(program)
                 for mechanism in alone:
                     name = f"{program.name}-{label}-{mechanism}"
                     yield pytest.param(program, label, mechanism, id=name)
 
 
-def complain(program: Program, wrong: list[str], rounds) -> None:
-    if wrong:
+def fail_with(program: Program, problems: list[str], rounds) -> None:
+    if problems:
         said = "\n".join(one.describe() for one in rounds)
         pytest.fail(
             f"{program.id} {program.name}: {program.expect}\n"
-            + "\n".join(wrong)
+            + "\n".join(problems)
             + "\n"
             + said,
             pytrace=False,
@@ -91,40 +91,40 @@ def enforced(program: Program, label: str) -> dict[str, set[str]]:
 def test_release_contains(program, caller_label):
     caller = get_caller(caller_label)
     rounds = release_rounds(program.name, caller_label)
-    complain(program, not_contained(program, rounds, caller), rounds)
+    fail_with(program, containment_problems(program, rounds, caller), rounds)
 
     # The next run of somebody who means no harm.
     after = run(release_binary(), BENIGN, {}, caller, get_world())
     assert after.status == "ok" and after.output("stdout") == "42\n", after.describe()
-    locks = field_locks(program, rounds[-1].mechanisms())
-    record_coverage(program, locks & set(program.kept_by), caller, "release")
+    mechanisms = field_mechanisms(program, rounds[-1].mechanisms())
+    record_coverage(program, mechanisms & set(program.kept_by), caller, "release")
 
 
 @pytest.mark.parametrize(("program", "caller_label"), list(cases("control")))
 def test_control_escapes(program, caller_label):
-    binary = need(holes_binary())
+    binary = require_built(holes_binary())
     bait = program.control_needs
     if bait and not getattr(get_world(), bait).exists():
         skip_or_fail(f"only root can lay out the {bait}")
-    locks = field_locks(program, enforced(program, caller_label))
-    assert locks, f"nothing keeps {program.field}, so nothing can be left out"
+    mechanisms = field_mechanisms(program, enforced(program, caller_label))
+    assert mechanisms, f"nothing keeps {program.field}, so nothing can be left out"
     rounds = attack(
-        binary, program, get_caller(caller_label), get_world(), tuple(sorted(locks))
+        binary, program, get_caller(caller_label), get_world(), tuple(sorted(mechanisms))
     )
-    complain(program, not_escaped(program, rounds), rounds)
+    fail_with(program, control_problems(program, rounds), rounds)
 
 
 @pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(cases("alone")))
 def test_single_mechanism_contains(program, caller_label, mechanism):
-    binary = need(holes_binary())
+    binary = require_built(holes_binary())
     caller = get_caller(caller_label)
-    locks = field_locks(program, enforced(program, caller_label))
-    if mechanism not in locks:
+    mechanisms = field_mechanisms(program, enforced(program, caller_label))
+    if mechanism not in mechanisms:
         skip_or_fail(f"{mechanism} does not keep {program.field} here")
-    others = tuple(sorted(locks - {mechanism}))
+    others = tuple(sorted(mechanisms - {mechanism}))
     rounds = attack(binary, program, caller, get_world(), others)
-    wrong = not_contained(program, rounds, caller, program.tolerates)
-    complain(program, [f"{mechanism} alone: {w}" for w in wrong], rounds)
+    problems = containment_problems(program, rounds, caller, program.tolerates)
+    fail_with(program, [f"{mechanism} alone: {w}" for w in problems], rounds)
     record_coverage(program, {mechanism}, caller, "alone")
 
 
@@ -136,12 +136,12 @@ def test_release_ignores_remit_holes(name, caller_label):
     program, caller = PROGRAMS[name], get_caller(caller_label)
     everything = "mount_namespace,network_namespace,landlock,seccomp"
     rounds = attack(
-        need(release_binary()),
+        require_built(release_binary()),
         program,
         caller,
         get_world(),
         more_environment={"REMIT_HOLES": everything},
     )
-    complain(program, not_contained(program, rounds, caller), rounds)
+    fail_with(program, containment_problems(program, rounds, caller), rounds)
     kept = rounds[-1].mechanisms()
     assert set(sufficient_here(program)) <= kept[program.field], "a hole was made"

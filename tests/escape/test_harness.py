@@ -5,7 +5,7 @@ import textwrap
 import pytest
 from callers import caller_labels, get_caller, get_world
 from jail_run import attack
-from judge import not_contained, not_escaped
+from outcome import containment_problems, control_problems
 from program import PROGRAMS, load
 
 FAKE = """\
@@ -80,21 +80,21 @@ def rounds_of(binary, label):
 )
 def test_breach_is_detected(fake, words, label):
     program, rounds = rounds_of(fake, label)
-    wrong = not_contained(program, rounds, get_caller(label))
-    assert any(words in line for line in wrong), wrong
+    problems = containment_problems(program, rounds, get_caller(label))
+    assert any(words in line for line in problems), problems
 
 
 @pytest.mark.parametrize("label", caller_labels())
 @pytest.mark.parametrize("fake", ["pass"], indirect=True)
 def test_containment_is_accepted(fake, label):
     program, rounds = rounds_of(fake, label)
-    assert not_contained(program, rounds, get_caller(label)) == []
-    assert not_escaped(program, rounds), "a control that was contained must fail"
+    assert containment_problems(program, rounds, get_caller(label)) == []
+    assert control_problems(program, rounds), "a control that was contained must fail"
 
 
 @pytest.mark.parametrize("label", caller_labels())
 @pytest.mark.parametrize("fake", ["result['stdout'] = 'ESCAPED x\\n'"], indirect=True)
 def test_control_without_its_witness_fails(fake, label):
     program, rounds = rounds_of(fake, label)
-    (wrong,) = not_escaped(program, rounds)
-    assert "canary" in wrong
+    (problems,) = control_problems(program, rounds)
+    assert "canary" in problems

@@ -31,7 +31,7 @@ def test_program_is_well_formed(path):
     compile(program.source(), path.name, "exec")
     assert program.kept_by
     text = path.read_text()
-    assert re.search(r"verdict|contained|escaped|CONTAINED|ESCAPED|abort", text)
+    assert re.search(r"report_outcome|contained|escaped|CONTAINED|ESCAPED|abort", text)
 
 
 def test_every_row_of_the_catalogue_has_a_program():

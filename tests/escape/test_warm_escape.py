@@ -20,15 +20,15 @@ from callers import (
     get_world,
     holes_binary,
     mechanisms_here,
-    need,
     record_coverage,
     release_binary,
+    require_built,
     skip_or_fail,
 )
-from judge import not_contained, not_escaped
+from outcome import containment_problems, control_problems
 from program import load_all
-from test_escape import complain, field_locks, lone_locks
-from warm import BENIGN, LONG, WarmKeeper, can_be_warm, get_keeper
+from test_escape import fail_with, field_mechanisms, mechanisms_to_test_alone
+from warm import BENIGN, LONG_RUN_TIMEOUT, WarmKeeper, can_be_warm, get_keeper
 
 PROGRAMS = {program.name: program for program in load_all()}
 
@@ -78,7 +78,7 @@ def witness_cases(with_control: bool):
             if with_control and program.control and name not in seen:
                 seen.add(name)
                 yield pytest.param(program, label, id=f"{name}-{label}")
-            if not with_control and mechanism in lone_locks(program, kept):
+            if not with_control and mechanism in mechanisms_to_test_alone(program, kept):
                 yield pytest.param(program, label, mechanism, id=f"{name}-{label}-{mechanism}")
 
 
@@ -90,13 +90,13 @@ def assert_warm(rounds) -> None:
 
 @pytest.mark.parametrize(("program", "caller_label"), list(cases()))
 def test_warm_contains(program, caller_label):
-    keeper = get_keeper(need(release_binary()), caller_label)
+    keeper = get_keeper(require_built(release_binary()), caller_label)
     rounds = keeper.attack(program)
-    wrong = not_contained(program, rounds, keeper.caller)
-    complain(program, wrong + keeper.left(), rounds)
+    problems = containment_problems(program, rounds, keeper.caller)
+    fail_with(program, problems + keeper.leftovers(), rounds)
     assert_warm(rounds)
-    locks = field_locks(program, rounds[-1].mechanisms())
-    record_coverage(program, locks & set(program.kept_by), keeper.caller, "warm")
+    mechanisms = field_mechanisms(program, rounds[-1].mechanisms())
+    record_coverage(program, mechanisms & set(program.kept_by), keeper.caller, "warm")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def keeper_with_holes():
     made = []
 
     def make(label: str, left_out: tuple[str, ...]) -> WarmKeeper:
-        made.append(WarmKeeper(need(holes_binary()), get_caller(label), left_out))
+        made.append(WarmKeeper(require_built(holes_binary()), get_caller(label), left_out))
         return made[-1]
 
     yield make
@@ -113,10 +113,10 @@ def keeper_with_holes():
         keeper.close()
 
 
-def locks_of(program, label) -> set[str]:
-    locks = field_locks(program, mechanisms_here(label) or {})
-    assert locks, f"nothing keeps {program.field}, so nothing can be left out"
-    return locks
+def mechanisms_of(program, label) -> set[str]:
+    mechanisms = field_mechanisms(program, mechanisms_here(label) or {})
+    assert mechanisms, f"nothing keeps {program.field}, so nothing can be left out"
+    return mechanisms
 
 
 @pytest.mark.parametrize(("program", "caller_label"), list(witness_cases(True)))
@@ -124,19 +124,19 @@ def test_warm_control_escapes(program, caller_label, keeper_with_holes):
     bait = program.control_needs
     if bait and not getattr(get_world(), bait).exists():
         skip_or_fail(f"only root can lay out the {bait}")
-    keeper = keeper_with_holes(caller_label, tuple(sorted(locks_of(program, caller_label))))
+    keeper = keeper_with_holes(caller_label, tuple(sorted(mechanisms_of(program, caller_label))))
     rounds = keeper.attack(program)
-    complain(program, not_escaped(program, rounds), rounds)
+    fail_with(program, control_problems(program, rounds), rounds)
     assert_warm(rounds)
 
 
 @pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(witness_cases(False)))
 def test_warm_single_mechanism_contains(program, caller_label, mechanism, keeper_with_holes):
-    others = tuple(sorted(locks_of(program, caller_label) - {mechanism}))
+    others = tuple(sorted(mechanisms_of(program, caller_label) - {mechanism}))
     keeper = keeper_with_holes(caller_label, others)
     rounds = keeper.attack(program)
-    wrong = not_contained(program, rounds, keeper.caller, program.tolerates)
-    complain(program, [f"{mechanism} alone: {w}" for w in wrong], rounds)
+    problems = containment_problems(program, rounds, keeper.caller, program.tolerates)
+    fail_with(program, [f"{mechanism} alone: {w}" for w in problems], rounds)
     assert_warm(rounds)
     record_coverage(program, {mechanism}, keeper.caller, "warm alone")
 
@@ -144,21 +144,21 @@ def test_warm_single_mechanism_contains(program, caller_label, mechanism, keeper
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_leftover_process_below_the_keeper_is_detected(caller_label):
     """A run that lasts stands for a process that was left."""
-    keeper = get_keeper(need(release_binary()), caller_label)
-    keeper.await_child({"timeout": LONG})
+    keeper = get_keeper(require_built(release_binary()), caller_label)
+    keeper.await_child({"timeout": LONG_RUN_TIMEOUT})
     keeper.until(keeper.is_settled, "nobody is left")
     with keeper.client("import time; time.sleep(600)") as client:
         keeper.until(lambda: keeper.status()["running"], "it does not run")
         keeper.until(lambda: keeper.is_full(keeper.status()), "the pools do not fill")
         assert not keeper.is_settled()
         client.kill()
-    assert keeper.left() == []
+    assert keeper.leftovers() == []
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_policies_documented_as_cold_start_cold(caller_label):
     """The rule by which programs are chosen above is the product's."""
-    keeper = get_keeper(need(release_binary()), caller_label)
+    keeper = get_keeper(require_built(release_binary()), caller_label)
     programs = [p for p in PROGRAMS.values() if caller_label in p.users]
     cold = {str(p.policy): p.policy for p in programs if not can_be_warm(p.policy, caller_label)}
     for policy in cold.values():
@@ -169,12 +169,12 @@ def test_policies_documented_as_cold_start_cold(caller_label):
         for _ in range(2):
             one = keeper.run(BENIGN, policy)
             assert (one.status, one.result["start"]) == ("ok", "cold"), one.describe()
-        assert not keeper.left()
+        assert not keeper.leftovers()
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_closed_keeper_leaves_nothing(caller_label):
     """The last test of its file: the keepers end here."""
-    left = get_keeper(need(release_binary()), caller_label).close()
+    left = get_keeper(require_built(release_binary()), caller_label).close()
     assert left == []
     get_keeper.cache_clear()

@@ -19,10 +19,10 @@ from program import Program
 
 BENIGN = "print(6 * 7)"
 # Longer than any test session: the keeper is ended, it does not end.
-FOR_EVER = 24 * 3600
-PATIENCE = 60
+KEEPER_LIFETIME_S = 24 * 3600
+WAIT_TIMEOUT_S = 60
 # Of a run that lasts until it is ended.
-LONG = "10m"
+LONG_RUN_TIMEOUT = "10m"
 
 
 def can_be_warm(policy: dict, label: str) -> bool:
@@ -58,33 +58,33 @@ class WarmKeeper:
         self.binary, self.caller, self.left_out = binary, caller, left_out
         self.plans: dict[str, str] = {}  # by the text of the policy
         world = get_world()
-        self.place = jail_run.new_place(world)
-        os.chown(self.place, caller.uid, caller.gid)
-        self.socket = self.place / "keeper.sock"
+        self.directory = jail_run.make_run_directory(world)
+        os.chown(self.directory, caller.uid, caller.gid)
+        self.socket = self.directory / "keeper.sock"
         argv = [binary, "keeper", "--listen", str(self.socket)]
         env = jail_run.environment(caller, world, left_out)
-        config = jail_run.launch_config(argv, caller, world, self.place, env)
-        (self.place / "launch.json").write_text(
-            json.dumps(config | {"timeout": FOR_EVER})
+        config = jail_run.launch_config(argv, caller, world, self.directory, env)
+        (self.directory / "launch.json").write_text(
+            json.dumps(config | {"timeout": KEEPER_LIFETIME_S})
         )
         self.launcher = subprocess.Popen(
-            jail_run.launch_argv(self.place),
+            jail_run.launch_argv(self.directory),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
-        self.until(self.listens, "the keeper does not listen")
+        self.until(self.is_listening, "the keeper does not listen")
         (self.pid,) = children(self.launcher.pid)
 
-    def listens(self) -> bool:
+    def is_listening(self) -> bool:
         """A socket is there before anybody listens at it."""
         with socket.socket(socket.AF_UNIX) as s:
             return s.connect_ex(str(self.socket)) == 0
 
-    def until(self, condition, complaint: str) -> None:
-        end = time.monotonic() + PATIENCE
+    def until(self, condition, problem: str) -> None:
+        end = time.monotonic() + WAIT_TIMEOUT_S
         while not condition():
             if time.monotonic() > end:
-                raise TimeoutError(f"{complaint}: {self.status()}")
+                raise TimeoutError(f"{problem}: {self.status()}")
             # To ask a keeper is work for it: it looks at all who wait.
             time.sleep(0.03)
 
@@ -110,9 +110,9 @@ class WarmKeeper:
 
     def client(self, source: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [self.binary, "run", "--preset", "strict", "--timeout", LONG, "-c", source],
+            [self.binary, "run", "--preset", "strict", "--timeout", LONG_RUN_TIMEOUT, "-c", source],
             env=self.environment,
-            cwd=self.place,
+            cwd=self.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             **self.identity(),
@@ -129,20 +129,20 @@ class WarmKeeper:
             more_environment=self.environment,
         )
 
-    def _hits(self) -> dict[str, int]:
+    def _warm_starts(self) -> dict[str, int]:
         return {pool["plan"]: pool["hits"] for pool in self.status()["pools"]}
 
-    def _learn_plan(self, policy: dict) -> str:
+    def _find_plan(self, policy: dict) -> str:
         """Run somebody harmless until a waiting child takes the job. The plan
         whose count of such jobs has grown is this policy's."""
         for _ in range(8):
-            before = self._hits()
+            before = self._warm_starts()
             one = self.run(BENIGN, policy)
             if one.status == "timeout":  # the policy's, on a machine that has much to do
                 continue
             assert one.status == "ok" and one.output("stdout") == "42\n", one.describe()
             if one.result["start"] == "warm":
-                (plan,) = [p for p, n in self._hits().items() if n > before.get(p, 0)]
+                (plan,) = [p for p, n in self._warm_starts().items() if n > before.get(p, 0)]
                 return plan
             self.until(self.is_settled, "no child is made")
         raise AssertionError(f"no run of {policy} was warm: {self.status()}")
@@ -152,7 +152,7 @@ class WarmKeeper:
         key = json.dumps(policy, sort_keys=True)
         for _ in range(4):
             if key not in self.plans:
-                self.plans[key] = self._learn_plan(policy)
+                self.plans[key] = self._find_plan(policy)
             self.until(self.is_settled, "the pools do not fill")
             for pool in self.status()["pools"]:
                 if pool["plan"] == self.plans[key] and pool["waiting"]:
@@ -182,7 +182,7 @@ class WarmKeeper:
             and len(names) == 2 * waiting + proxies + len(zygotes) + names.count("remit-launcher")
         )
 
-    def left(self) -> list[str]:
+    def leftovers(self) -> list[str]:
         """What a program has left, after a while."""
         try:
             self.until(self.is_settled, "left behind")
@@ -204,9 +204,9 @@ class WarmKeeper:
     def close(self) -> list:
         """End it; who is left of it."""
         os.kill(self.pid, signal.SIGTERM)
-        self.launcher.wait(timeout=3 * PATIENCE)
-        report = json.loads((self.place / "report").read_text())
-        shutil.rmtree(self.place)
+        self.launcher.wait(timeout=3 * WAIT_TIMEOUT_S)
+        report = json.loads((self.directory / "report").read_text())
+        shutil.rmtree(self.directory)
         if report["exit"] != 0:
             return [f"the keeper ended with {report['exit']}", *report["left"]]
         return report["left"]
@@ -214,9 +214,9 @@ class WarmKeeper:
 
 def _close_at_exit(keeper: WarmKeeper) -> None:
     if keeper.launcher.poll() is None:
-        left = keeper.close()
-        if left:
-            sys.stderr.write(f"a keeper has left {left}\n")
+        leftovers = keeper.close()
+        if leftovers:
+            sys.stderr.write(f"a keeper has left {leftovers}\n")
 
 
 @functools.lru_cache(maxsize=None)

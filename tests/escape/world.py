@@ -40,40 +40,40 @@ class World:
             tempfile.mkdtemp(prefix="remit-escape-", dir="/var/tmp")
         )
         self.dir.chmod(0o755)
-        self.runs = self._folder("runs")
+        self.runs = self._make_directory("runs")
         self._plant_files()
         self._listen()
 
-    def _folder(self, name: str, mode: int = 0o755) -> pathlib.Path:
+    def _make_directory(self, name: str, mode: int = 0o755) -> pathlib.Path:
         path = self.dir / name
         path.mkdir()
         path.chmod(mode)
         return path
 
-    def _file(self, path: pathlib.Path, text: str, mode: int = 0o644) -> str:
+    def _make_file(self, path: pathlib.Path, text: str, mode: int = 0o644) -> str:
         path.write_text(text)
         path.chmod(mode)
         return str(path)
 
     def _plant_files(self) -> None:
-        self.secret_dir = self._folder("secret")
+        self.secret_dir = self._make_directory("secret")
         name = f"secret-{self.token}.txt"
-        self.secret_path = self._file(self.secret_dir / name, self.canary)
-        self.granted = self._folder("granted")
-        self._file(self.granted / "open.txt", "granted\n")
+        self.secret_path = self._make_file(self.secret_dir / name, self.canary)
+        self.granted = self._make_directory("granted")
+        self._make_file(self.granted / "open.txt", "granted\n")
         (self.granted / "link").symlink_to(self.secret_path)
         (self.granted / "relative_link").symlink_to(f"../secret/{name}")
         (self.granted / "linked_dir").symlink_to("../secret")
-        self.drop_dir = self._folder("drop", 0o777)
-        self.victim_dir = self._folder("victim", 0o777)
+        self.drop_dir = self._make_directory("drop", 0o777)
+        self.victim_dir = self._make_directory("victim", 0o777)
         self.victim_file = self.victim_dir / "victim"
-        self.site_dir = self._folder("site")
+        self.site_dir = self._make_directory("site")
         self.module = f"module_{self.token}"
-        self._file(
+        self._make_file(
             self.site_dir / f"{self.module}.py", f"CANARY = {self.canary!r}\n"
         )
         self.marks = [
-            self._file(
+            self._make_file(
                 pathlib.Path(folder) / f"remit-mark-{self.token}", self.canary
             )
             for folder in ("/tmp", "/dev/shm", "/var/tmp")
@@ -81,7 +81,7 @@ class World:
         # With the secret in an attribute, where the file system has them. It
         # must not be read by its contents.
         self.labelled = self.dir / "labelled"
-        self._file(self.labelled, "")
+        self._make_file(self.labelled, "")
         try:
             os.setxattr(self.labelled, "user.remit", self.canary.encode())
         except OSError:
@@ -94,7 +94,7 @@ class World:
         self.reset_files()
 
     def _listen(self) -> None:
-        folder = self._folder("sockets")
+        folder = self._make_directory("sockets")
         names = {
             "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
@@ -191,7 +191,7 @@ class World:
         self.victim_file.write_bytes(VICTIM_TEXT)
         self.victim_file.chmod(0o666)
 
-    def _visits(self, name: str) -> int:
+    def _count_contacts(self, name: str) -> int:
         s = self.sockets[name]
         count = 0
         while True:
@@ -208,7 +208,7 @@ class World:
         """What happened to the bait since the last reset()."""
         found = {}
         for name in self.sockets:
-            visits = self._visits(name)
+            visits = self._count_contacts(name)
             if visits:
                 found[name] = f"{visits} messages or connections"
         dropped = sorted(entry.name for entry in self.drop_dir.iterdir())

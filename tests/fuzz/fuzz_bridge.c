@@ -27,7 +27,8 @@ struct side {
 };
 
 static void
-step(struct bridge *b, struct side *s, struct link *client, struct link *jail)
+bridge_step(struct bridge *b, struct side *s, struct link *client,
+	    struct link *jail)
 {
 	size_t waits = b->pending_count, used;
 	struct frame f = { .type = FRAME_NONE };
@@ -61,7 +62,7 @@ step(struct bridge *b, struct side *s, struct link *client, struct link *jail)
 
 /* All that was passed on is frames that the other side accepts. */
 static void
-check(const struct link *l)
+check_frames(const struct link *l)
 {
 	const char *at = buf_text(&l->out);
 	size_t left = l->out.len, used;
@@ -94,8 +95,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (!sides[0].broken || !sides[1].broken)
 		for (int i = 0; i < 2; i++)
 			if (!sides[i].broken)
-				step(&b, &sides[i], &client, &jail);
-	check(&client);
-	check(&jail);
+				bridge_step(&b, &sides[i], &client, &jail);
+	check_frames(&client);
+	check_frames(&jail);
 	return 0;
 }

@@ -32,7 +32,7 @@ check_error(const json_t *error)
 
 /* A walk ends exactly at the end, and every text inside. */
 static void
-walk(const char *bytes, size_t len)
+check_walk(const char *bytes, size_t len)
 {
 	struct record r;
 	size_t at = 0, sum = 0;
@@ -44,7 +44,7 @@ walk(const char *bytes, size_t len)
 
 /* Whether a record says so. */
 static bool
-has(const char *bytes, size_t len, const char *key, const char *value)
+has_record(const char *bytes, size_t len, const char *key, const char *value)
 {
 	struct record r;
 	size_t at = 0;
@@ -59,9 +59,9 @@ static void
 check_ended(struct claim *c, const char *bytes, size_t len)
 {
 	struct remit_error err = { 0 };
-	bool known = has(bytes, len, "kind", "ok") ||
-		     has(bytes, len, "kind", "error") ||
-		     has(bytes, len, "kind", "exit");
+	bool known = has_record(bytes, len, "kind", "ok") ||
+		     has_record(bytes, len, "kind", "error") ||
+		     has_record(bytes, len, "kind", "exit");
 
 	must((claim_parse_ended(c, bytes, len, &err) == 0) == known);
 	must(known || err.code == REMIT_E_PROTOCOL);
@@ -70,7 +70,8 @@ check_ended(struct claim *c, const char *bytes, size_t len)
 	must((c->error != NULL) == (c->kind == CLAIM_ERROR));
 	if (c->error)
 		check_error(c->error);
-	must(!c->has_exit_code || (known && has(bytes, len, "exit", NULL)));
+	must(!c->has_exit_code ||
+	     (known && has_record(bytes, len, "exit", NULL)));
 	must(c->exit_code >= 0 && c->exit_code <= 255);
 }
 
@@ -92,7 +93,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(checked.kind == CLAIM_NONE && ended.kind == CLAIM_NONE);
 		return 0;
 	}
-	walk(exact, size);
+	check_walk(exact, size);
 	must(claim_parse_checked(&checked, exact, size, &err) == 0);
 	must((checked.kind == CLAIM_REJECTED) == (size > 0));
 	must((checked.kind == CLAIM_NONE) == (size == 0));

@@ -7,7 +7,7 @@
 #include "proxy/dns/dns.h"
 
 static void
-ask(const char *bytes, size_t size)
+check_question(const char *bytes, size_t size)
 {
 	char out[DNS_MAX];
 	in_addr_t address = 0x01020304;
@@ -31,7 +31,7 @@ ask(const char *bytes, size_t size)
 }
 
 static void
-hear(const char *bytes, size_t size, enum dns_type type)
+check_answer(const char *bytes, size_t size, enum dns_type type)
 {
 	struct addresses found = { .count = 3 };
 	enum dns_code code;
@@ -54,8 +54,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > DNS_READ)
 		return 0;
-	ask(bytes, size);
-	hear(bytes, size, DNS_A);
-	hear(bytes, size, DNS_AAAA);
+	check_question(bytes, size);
+	check_answer(bytes, size, DNS_A);
+	check_answer(bytes, size, DNS_AAAA);
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include "fuzz.h"
 
 static void
-check(const struct remit_file_answer *a, size_t size)
+check_answer(const struct remit_file_answer *a, size_t size)
 {
 	must(a->len <= size);
 	must(a->entry_count <= REMIT_FILE_LIST_MAX);
@@ -51,7 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(err.message[0] && !out);
 		return 0;
 	}
-	check(out, size);
+	check_answer(out, size);
 	remit_file_answer_free(out);
 	return 0;
 }

@@ -14,7 +14,7 @@ static const struct options command = {
 
 /* The words follow argv[0]. */
 static int
-split(char *text, size_t size, char **argv)
+split_words(char *text, size_t size, char **argv)
 {
 	int argc = 1;
 
@@ -25,7 +25,7 @@ split(char *text, size_t size, char **argv)
 }
 
 static void
-check(const struct policy *p)
+check_round_trip(const struct policy *p)
 {
 	own(policy) struct policy again;
 	struct remit_error err;
@@ -53,12 +53,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(text, data, size);
 	text[size] = '\0';
-	argc = split(text, size, argv);
+	argc = split_words(text, size, argv);
 	options_ask_help(&command, argc, argv);
 	if (options_parse(&command, &fl, argc, argv, NULL, NULL, &err) < 0)
 		must(*err.message);
 	if (flags_apply(&fl, &p, &err) == 0)
-		check(&p);
+		check_round_trip(&p);
 	else
 		must(p.set == 0);
 	return 0;

@@ -15,7 +15,7 @@
 #define MAX_STREAM (64 * 1024)
 
 static void
-check(const struct frame *f, unsigned from, uint64_t seen)
+check_frame(const struct frame *f, unsigned from, uint64_t seen)
 {
 	const struct frame_rule *r;
 
@@ -28,7 +28,7 @@ check(const struct frame *f, unsigned from, uint64_t seen)
 
 /* In one look: how many frames there are, and whether the rest is wrong. */
 static int
-count(const char *bytes, size_t len, unsigned from, bool *wrong)
+count_frames(const char *bytes, size_t len, unsigned from, bool *wrong)
 {
 	uint64_t seen = 0;
 	size_t at = 0;
@@ -51,7 +51,7 @@ count(const char *bytes, size_t len, unsigned from, bool *wrong)
 			must(seen == before);
 			return frames;
 		}
-		check(&f, from, before);
+		check_frame(&f, from, before);
 		must(used == FRAME_HEADER + f.len && used <= len - at);
 		must(f.payload == bytes + at + FRAME_HEADER);
 		at += used;
@@ -61,8 +61,8 @@ count(const char *bytes, size_t len, unsigned from, bool *wrong)
 
 /* Through a socket, `step` bytes at a time. */
 static int
-receive(struct link *l, int fd, const char *bytes, size_t len, size_t step,
-	bool *wrong)
+receive_frames(struct link *l, int fd, const char *bytes, size_t len,
+	       size_t step, bool *wrong)
 {
 	const char *expected = bytes;
 	struct remit_error err;
@@ -109,8 +109,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
 	memcpy(exact, data + 2, size - 2);
 	link_open(&l, pair[0], from);
-	frames = count(exact, size - 2, from, &wrong);
-	must(receive(&l, pair[1], exact, size - 2, step, &wrong_too) == frames);
+	frames = count_frames(exact, size - 2, from, &wrong);
+	must(receive_frames(&l, pair[1], exact, size - 2, step, &wrong_too) ==
+	     frames);
 	must(wrong == wrong_too);
 	close(pair[1]);
 	return 0;

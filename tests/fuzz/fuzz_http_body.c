@@ -8,8 +8,8 @@
 
 /* How many of the bytes are its own, taken so many at a time. */
 static size_t
-take(const struct http_head *h, const char *bytes, size_t size, size_t step,
-     struct http_body *b)
+feed_body(const struct http_head *h, const char *bytes, size_t size,
+	  size_t step, struct http_body *b)
 {
 	size_t at = 0;
 
@@ -36,13 +36,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	h.is_chunked = !data[0];
 	h.body_bytes = data[0];
-	must(take(&h, bytes, size, 1, &one) ==
-	     take(&h, bytes, size, size + 1, &all));
+	must(feed_body(&h, bytes, size, 1, &one) ==
+	     feed_body(&h, bytes, size, size + 1, &all));
 	if (!h.is_chunked)
-		must((take(&h, bytes, size, 3, &all) == SIZE_MAX) ==
+		must((feed_body(&h, bytes, size, 3, &all) == SIZE_MAX) ==
 		     (size > h.body_bytes));
 	/* Behind the end there is nothing. */
-	if (take(&h, bytes, size, 7, &all) != SIZE_MAX &&
+	if (feed_body(&h, bytes, size, 7, &all) != SIZE_MAX &&
 	    all.state == BODY_OVER)
 		must(http_body_feed(&all, "G", 1) < 0);
 	return 0;

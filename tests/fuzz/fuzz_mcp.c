@@ -30,7 +30,7 @@ on_end(void *user, const char *json, size_t len, int code)
 
 /* As mcp_open() makes it, but for the words of a plan, which need a keeper. */
 static struct mcp *
-a_server(void)
+mcp_fuzz_server(void)
 {
 	static struct mcp m;
 	struct hosted_table_options none = { 0 };
@@ -54,7 +54,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *at = (const char *)data, *end = at + size;
-	struct mcp_peer *p = mcp_peer_open(a_server());
+	struct mcp_peer *p = mcp_peer_open(mcp_fuzz_server());
 
 	must(p != NULL);
 	while (at < end) {
@@ -67,7 +67,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(ends == 1);
 		at = stop + 1;
 	}
-	must(!a_server()->call_count);
+	must(!mcp_fuzz_server()->call_count);
 	mcp_peer_close(p);
 	return 0;
 }

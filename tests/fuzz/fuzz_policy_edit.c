@@ -19,7 +19,7 @@ may_grant(const struct buf *document, enum field_id id, const char *text)
 }
 
 static void
-grant(const struct buf *document, enum field_id id, const char *text)
+check_grant(const struct buf *document, enum field_id id, const char *text)
 {
 	own(buf) struct buf out = BUF_INIT(document->len + 4096);
 	struct remit_error err;
@@ -35,7 +35,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > 512 * 1024 || buf_add(&document, data, size) < 0)
 		return 0;
-	grant(&document, F_NETWORK_ACCESS, "true");
-	grant(&document, F_FILESYSTEM_READ_ROOTS, "/srv/\"a\\\n");
+	check_grant(&document, F_NETWORK_ACCESS, "true");
+	check_grant(&document, F_FILESYSTEM_READ_ROOTS, "/srv/\"a\\\n");
 	return 0;
 }

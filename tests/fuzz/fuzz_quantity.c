@@ -9,7 +9,7 @@
 typedef int parse_fn(const char *, uint64_t *, struct remit_error *);
 
 static void
-try(parse_fn *parse, const char *text, const char *unit)
+try_parse(parse_fn *parse, const char *text, const char *unit)
 {
 	struct remit_error err = { 0 };
 	uint64_t value = 0;
@@ -39,8 +39,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!text)
 		return 0;
-	try(quantity_bytes, text, "");
-	try(quantity_time, text, "ms");
-	try(quantity_count, text, "");
+	try_parse(quantity_bytes, text, "");
+	try_parse(quantity_time, text, "ms");
+	try_parse(quantity_count, text, "");
 	return 0;
 }

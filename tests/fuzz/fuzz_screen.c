@@ -10,7 +10,7 @@
 #include "visible.h"
 
 static void
-filter(struct buf *out, const char *bytes, size_t len, size_t step)
+filter_in_pieces(struct buf *out, const char *bytes, size_t len, size_t step)
 {
 	struct screen s = { 0 };
 
@@ -33,8 +33,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	filter(&whole, bytes, len, len + 1);
-	filter(&cut, bytes, len, data[0] ? data[0] : 1);
+	filter_in_pieces(&whole, bytes, len, len + 1);
+	filter_in_pieces(&cut, bytes, len, data[0] ? data[0] : 1);
 	must(visible_until(buf_text(&whole), whole.len) == whole.len);
 	must(visible_until(buf_text(&cut), cut.len) == cut.len);
 	must(whole.len == cut.len &&

@@ -27,7 +27,7 @@ check_json(const char *bytes, size_t len)
 
 /* Digits to 6 bits, without a table: -1 is none. */
 static int
-digit(char c)
+base64_digit(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -48,8 +48,8 @@ check_base64(const char *bytes, size_t len)
 
 	must(text && strlen(text) == (len + 2) / 3 * 4);
 	for (const char *t = text; *t && *t != '='; t++) {
-		must(digit(*t) >= 0);
-		have = have << 6 | (uint32_t)digit(*t);
+		must(base64_digit(*t) >= 0);
+		have = have << 6 | (uint32_t)base64_digit(*t);
 		bits += 6;
 		if (bits < 8)
 			continue;

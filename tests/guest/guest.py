@@ -21,20 +21,20 @@ import packages
 
 EMULATOR = "qemu-system-x86_64"
 INSIDE = "tests/guest/inside"
-OWN = [f"{INSIDE}/test_groups.py", f"{INSIDE}/test_escape_core.py"]
+BARE_TESTS = [f"{INSIDE}/test_groups.py", f"{INSIDE}/test_escape_core.py"]
 CORE = {
-    "bare": [*OWN, "-m", "not full"],
+    "bare": [*BARE_TESTS, "-m", "not full"],
     "systemd": [f"{INSIDE}/test_systemd.py", "-m", "not full"],
 }
 FULL = {
-    "bare": [*OWN, "tests/escape/test_escape.py", "tests/escape/test_warm_escape.py"],
+    "bare": [*BARE_TESTS, "tests/escape/test_escape.py", "tests/escape/test_warm_escape.py"],
     "systemd": [f"{INSIDE}/test_systemd.py"],
 }
 # A guest that hangs is ended; what is allowed is far from what is needed.
-PATIENCE = {"core": 1800, "full": 6 * 3600}
+BOOT_TIMEOUT_S = {"core": 1800, "full": 6 * 3600}
 
 
-def why_not() -> str | None:
+def missing_requirement() -> str | None:
     """What is missing here, or None."""
     if os.uname().machine != "x86_64":
         return "the guest is an x86-64 machine"
@@ -48,7 +48,7 @@ def why_not() -> str | None:
     return None if image.vmlinuz() else f"no kernel in {image.KERNEL.relative_to(image.ROOT)} (tools/setup.sh test)"
 
 
-def boot(phases: dict[str, list[str]], patience: int) -> str:
+def boot(phases: dict[str, list[str]], timeout_s: int) -> str:
     """What the guest has printed.
 
     Its clock counts its own instructions, two nanoseconds each, and goes with ours only when it is idle: however
@@ -67,7 +67,7 @@ def boot(phases: dict[str, list[str]], patience: int) -> str:
     # It dies with us, whoever ends us.
     argv = ["setpriv", "--pdeathsig", "KILL", *argv]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as guest:
-        clock = threading.Timer(patience, guest.kill)
+        clock = threading.Timer(timeout_s, guest.kill)
         clock.start()
         for line in guest.stdout:
             print("  | " + line.rstrip(), flush=True)
@@ -76,31 +76,31 @@ def boot(phases: dict[str, list[str]], patience: int) -> str:
     return "".join(lines)
 
 
-def count(said: str, phases: dict[str, list[str]]) -> tuple[int, int]:
+def count(printed: str, phases: dict[str, list[str]]) -> tuple[int, int]:
     """A phase that did not come to its end has failed."""
-    sums = " ".join(re.findall(r"^=*(.*\d+ \w+.* in [\d.]+s).*$", said, re.M))
+    sums = " ".join(re.findall(r"^=*(.*\d+ \w+.* in [\d.]+s).*$", printed, re.M))
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", sums))
     failed = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)\b", sums))
-    ended = re.findall(r"^phase ended: (\d+)", said, re.M)
+    ended = re.findall(r"^phase ended: (\d+)", printed, re.M)
     if len(ended) != len([args for args in phases.values() if args]) or any(code != "0" for code in ended):
         failed = max(failed, 1)
     return passed, failed
 
 
-def run(phases: dict[str, list[str]], patience: int) -> tuple[int, int]:
-    reason = why_not()
+def run(phases: dict[str, list[str]], timeout_s: int) -> tuple[int, int]:
+    reason = missing_requirement()
     if reason:
         print(f"SKIPPED: {reason}")
         return 0, int(os.environ.get("REMIT_MUST_WORK") == "all")
-    return count(boot(phases, patience), phases)
+    return count(boot(phases, timeout_s), phases)
 
 
 def main() -> int:
     args = sys.argv[1:]
     if args and args != ["full"]:
-        result = run({"bare": args, "systemd": []}, PATIENCE["full"])
+        result = run({"bare": args, "systemd": []}, BOOT_TIMEOUT_S["full"])
     else:
-        result = run(FULL, PATIENCE["full"]) if args else run(CORE, PATIENCE["core"])
+        result = run(FULL, BOOT_TIMEOUT_S["full"]) if args else run(CORE, BOOT_TIMEOUT_S["core"])
     print(f"{result[0]} passed, {result[1]} failed")
     return 1 if result[1] or not result[0] else 0
 

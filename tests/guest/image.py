@@ -25,7 +25,7 @@ ON_DISK = [
 # Made when a package is configured, so that no package has them.
 CONFIGURED = ["/etc/pam.d", "/etc/nsswitch.conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 FOLDERS = ["dev", "proc", "sys", "run", "tmp", "root", "home", "var/tmp", "var/lib", "mnt"]
-OF_TESTS = ["tests/conftest.py", "tests/mounts.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
+TEST_FILES = ["tests/conftest.py", "tests/mounts.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
 BUILDS = ["build", "build-holes"]
 TEST_USER, TEST_UID = "remit-test", 1000
 DISK_MIB = 320
@@ -77,7 +77,7 @@ def write_accounts(tree: pathlib.Path) -> None:
         ("group", f"{TEST_USER}:x:{TEST_UID}:"),
         ("shadow", f"{TEST_USER}:*:19000::::::"),
     ):
-        kept = [row for row in pathlib.Path("/etc", name).read_text().splitlines() if is_of_system(name, row)]
+        kept = [row for row in pathlib.Path("/etc", name).read_text().splitlines() if is_system_row(name, row)]
         (tree / "etc" / name).write_text("\n".join([*kept, line]) + "\n")
     (tree / "etc" / "shadow").chmod(0o600)
     home = tree / "home" / TEST_USER
@@ -85,7 +85,7 @@ def write_accounts(tree: pathlib.Path) -> None:
     os.chown(home, TEST_UID, TEST_UID)
 
 
-def is_of_system(name: str, row: str) -> bool:
+def is_system_row(name: str, row: str) -> bool:
     fields = row.split(":")
     if name == "shadow":
         return fields[0] == "root"
@@ -127,7 +127,7 @@ def copy_system(tree: pathlib.Path) -> None:
 def copy_product(tree: pathlib.Path, phases: dict[str, list[str]]) -> None:
     """The builds and the tests, where they are in the repository."""
     top = tree / "remit"
-    for name in OF_TESTS:
+    for name in TEST_FILES:
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, top / name, ignore=shutil.ignore_patterns("__pycache__"))

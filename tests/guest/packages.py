@@ -8,14 +8,14 @@ import re
 import subprocess
 
 # What no test reads.
-USELESS = re.compile(r"/usr/(share/(doc|man|locale|info|zoneinfo|i18n)|include|lib/[^/]*/(perl|gconv))/")
+UNUSED_PATHS = re.compile(r"/usr/(share/(doc|man|locale|info|zoneinfo|i18n)|include|lib/[^/]*/(perl|gconv))/")
 
 
-def ask(*argv: str) -> str:
+def output_of(*argv: str) -> str:
     return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def groups_of_names(field: str) -> list[list[str]]:
+def parse_alternatives(field: str) -> list[list[str]]:
     """The packages a field of dpkg names, each with what would do as well."""
     return [[re.sub(r"[:\s(].*", "", name.strip()) for name in group.split("|")] for group in field.split(",") if group.strip()]
 
@@ -24,12 +24,12 @@ def installed() -> tuple[dict[str, list[list[str]]], dict[str, str]]:
     """What each package needs, and who provides a name that is no package."""
     needs, provider = {}, {}
     form = "${Package}\t${db:Status-Abbrev}\t${Provides}\t${Pre-Depends}, ${Depends}\n"
-    for line in ask("dpkg-query", "-W", "-f", form).splitlines():
+    for line in output_of("dpkg-query", "-W", "-f", form).splitlines():
         name, status, provides, depends = line.split("\t")
         if not status.startswith("ii"):
             continue
-        needs[name] = groups_of_names(depends)
-        provider.update({names[0]: name for names in groups_of_names(provides)})
+        needs[name] = parse_alternatives(depends)
+        provider.update({names[0]: name for names in parse_alternatives(provides)})
     return needs, provider
 
 
@@ -57,8 +57,8 @@ def files(wanted: list[str]) -> list[str]:
     """All paths of these packages and of what they need, compiled modules too:
     to compile them takes an emulated processor long."""
     paths = set()
-    for path in ask("dpkg", "-L", *with_needs(wanted)).splitlines():
-        if not path.startswith("/") or USELESS.match(path + "/") or not os.path.lexists(path):
+    for path in output_of("dpkg", "-L", *with_needs(wanted)).splitlines():
+        if not path.startswith("/") or UNUSED_PATHS.match(path + "/") or not os.path.lexists(path):
             continue
         paths.add(path)
         if path.endswith(".py"):

@@ -12,7 +12,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from conftest import alone, skip_or_fail  # noqa: E402
+from conftest import exclusive, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 # Roots outlive the tests. One that is made is complete, since it gets its name last.
@@ -59,7 +59,7 @@ CHANGING = {"forky"}
 
 def bare_root(release: str, packages: str) -> pathlib.Path:
     CACHE.mkdir(exist_ok=True)
-    with alone(HERE / "machine.py"):
+    with exclusive(HERE / "machine.py"):
         root = CACHE / f"{release}-{packages.replace(',', '-')}"
         if not root.exists():
             make_root(release, packages, root)

@@ -17,7 +17,7 @@ import zipfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from conftest import ROOT, alone
+from conftest import ROOT, exclusive
 from venvs import HERE, PYTHON, build, call, framework, install, interpreters, make_venv, version_of
 
 INSIDE = sorted((HERE / "inside").glob("inside_*.py"))
@@ -83,7 +83,7 @@ def test_wheel_matches_its_platform_tag(wheel, tmp_path):
 def test_pip_builds_the_same_wheel_in_isolation(wheel, tmp_path):
     """Its isolation hides the system's modules from the build, Meson's among them."""
     settings = ("--config-settings", f"build-dir={ROOT / 'build-wheel'}")
-    with alone(ROOT / "python" / "backend.py"):
+    with exclusive(ROOT / "python" / "backend.py"):
         call(PYTHON, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", *settings, "-w", tmp_path, ROOT)
     (made,) = tmp_path.iterdir()
     assert made.name == wheel.name and made.read_bytes() == wheel.read_bytes()

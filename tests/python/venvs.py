@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from conftest import PYTHON, alone, skip_or_fail  # noqa: E402
+from conftest import PYTHON, exclusive, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 # What is downloaded outlives the tests, and lies where every user can reach it.
@@ -36,7 +36,7 @@ def build(kind: str, folder: pathlib.Path, *settings: str) -> pathlib.Path:
     shown = dict(s.split("=") for s in settings)
     shown["build-dir"] = str(ROOT / "build-wheel")
     code = f"import sys; sys.path.insert(0, 'python'); import backend; print(backend.build_{kind}({str(folder)!r}, {shown!r}))"
-    with alone(ROOT / "python" / "backend.py"):
+    with exclusive(ROOT / "python" / "backend.py"):
         return folder / call(PYTHON, "-c", code, cwd=ROOT).splitlines()[-1]
 
 
@@ -48,13 +48,13 @@ def framework(name: str) -> pathlib.Path:
     """The interpreter of an environment with what requirements/NAME.txt pins, from the cache or the index."""
     wanted = HERE / "requirements" / f"{name}.txt"
     folder = CACHE / f"{name}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
-    with alone(wanted):
+    with exclusive(wanted):
         if not (folder / "complete").exists():
-            fill(folder, wanted)
+            install_requirements(folder, wanted)
     return folder / "bin" / "python"
 
 
-def fill(folder: pathlib.Path, wanted: pathlib.Path) -> None:
+def install_requirements(folder: pathlib.Path, wanted: pathlib.Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     python = make_venv(folder)
     done = subprocess.run(

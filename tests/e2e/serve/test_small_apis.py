@@ -263,7 +263,7 @@ def test_the_clients_of_pypi(stage):
     program = shutil.copy(pathlib.Path(__file__).parent / "door_clients.py", remit.folder)
     with serve(remit, "--open") as one:
         done = subprocess.run(
-            [str(venvs.framework("doors")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300,
+            [str(venvs.framework("small_apis")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300,
             **remit.identity(),
         )  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])

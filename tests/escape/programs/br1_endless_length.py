@@ -23,4 +23,4 @@ except OSError as e:
 if sent > 16 << 20:
     went_through("channel", "the keeper took %d MiB of one frame" % (sent >> 20))
 refused("channel", "%d KiB taken" % (sent >> 10))
-verdict()
+report_outcome()

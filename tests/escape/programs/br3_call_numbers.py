@@ -24,7 +24,7 @@ forged = [
 os.write(3, forged[ARG["round"] - 1])
 try:
     while True:
-        reply()
+        read_reply()
 except (EOFError, OSError, KeyError, ValueError):
     contained("nobody answers any more")
 os._exit(3)

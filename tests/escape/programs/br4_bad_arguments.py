@@ -14,11 +14,11 @@ number = 0
 for case in cases[1:]:
     number += 1
     os.write(3, call_frames(number, "echo", case))
-    outcome, text = reply()
+    outcome, text = read_reply()
     (went_through if outcome == "ok" else refused)(repr(case[:20]), text[:80])
 for name in ("nothing", "", "echo ", "ECHO", "x" * 300, "../echo", "echo;id"):
     number += 1
     os.write(3, call_frames(number, name, b"{}"))
-    outcome, text = reply()
+    outcome, text = read_reply()
     (went_through if outcome == "ok" else refused)(name[:20], text[:80])
-verdict()
+report_outcome()

@@ -10,4 +10,4 @@ for size in (2000, 500_000):
             went_through("tool_bytes", "%d bytes, there and back" % size)
     except ToolError as e:
         refused("%d bytes" % size, e.message)
-verdict()
+report_outcome()

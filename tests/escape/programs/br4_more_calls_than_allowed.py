@@ -13,4 +13,4 @@ for n in range(10):
         refused("call %d" % n, e.message)
 if calls > 5:
     went_through("tool_calls", "%d calls" % calls)
-verdict()
+report_outcome()

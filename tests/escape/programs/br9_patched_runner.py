@@ -23,4 +23,4 @@ for n in range(8):
         refused("call %d" % n, "refused")
 if calls > 3:
     went_through("tool_calls", "%d calls" % calls)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ if syscall("chroot", b"hole")[0] == 0:
         leak("secret", read_file(ARG["secret_path"]))
 else:
     refused("chroot(hole)", errname(ctypes.get_errno()))
-verdict()
+report_outcome()

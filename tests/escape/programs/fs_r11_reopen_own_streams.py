@@ -25,4 +25,4 @@ try:
     leak("through /dev/fd", read_file("/dev/fd/../../.." + ARG["secret_path"]))
 except OSError as e:
     refused("/dev/fd/../..", errname(e.errno))
-verdict()
+report_outcome()

@@ -28,4 +28,4 @@ for attack in (by_mmap, by_pread, by_sendfile):
         leak(attack.__name__, attack())
     except OSError as e:
         refused(attack.__name__, errname(e.errno))
-verdict()
+report_outcome()

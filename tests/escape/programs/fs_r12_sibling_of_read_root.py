@@ -31,4 +31,4 @@ for attack in (by_path, by_descriptor, by_directory):
         leak(attack.__name__, attack())
     except OSError as e:
         refused(attack.__name__, errname(e.errno))
-verdict()
+report_outcome()

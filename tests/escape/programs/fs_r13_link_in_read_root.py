@@ -11,4 +11,4 @@ for name in ("link", "linked_dir/" + os.path.basename(ARG["secret_path"]), "rela
         leak(name, read_file(ARG["granted"] + "/" + name))
     except OSError as e:
         refused(name, errname(e.errno))
-verdict()
+report_outcome()

@@ -23,4 +23,4 @@ for label, attack in (("getxattr", read), ("lgetxattr", read_of_link)):
         refused(label, errname(e.errno))
 attempt("listxattr", os.listxattr, path)
 attempt("llistxattr", lambda: os.listxattr(path, follow_symlinks=False))
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ attempt("listxattr", os.listxattr, path)
 victim = ARG["victim_file"]
 attempt("chmod", os.chmod, victim, stat.S_IRUSR)
 attempt("utime", os.utime, victim, (1, 1))
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ elif err in REFUSED:
 else:
     went_through("listmount", errname(err))
 reach("statmount", "statmount", BAD, BAD, 0, 0)
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ for path in ARG["marks"]:
         leak(path, read_file(path))
     except OSError as e:
         refused(path, errname(e.errno))
-verdict()
+report_outcome()

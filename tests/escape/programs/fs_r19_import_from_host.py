@@ -20,4 +20,4 @@ try:
     leak("load by path", module.CANARY)
 except OSError as e:
     refused("load by path", errname(e.errno))
-verdict()
+report_outcome()

@@ -35,4 +35,4 @@ else:
     name = os.path.basename(ARG["secret_path"])
     attempt("openat below O_PATH", lambda: os.open(name, os.O_RDONLY, dir_fd=folder))
     attempt("read of O_PATH", lambda: os.read(handle, 1))
-verdict()
+report_outcome()

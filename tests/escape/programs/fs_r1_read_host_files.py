@@ -19,4 +19,4 @@ for path in PATHS:
         leak(path, read_file(path))
     except OSError as e:
         refused(path, errname(e.errno))
-verdict()
+report_outcome()

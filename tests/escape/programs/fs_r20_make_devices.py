@@ -20,4 +20,4 @@ for label, mode, device in (
 reach("mknodat, bad address", "mknodat", -100, BAD, stat.S_IFCHR, 0)
 if "mknod" in NR:
     reach("mknod, bad address", "mknod", BAD, stat.S_IFCHR, 0)
-verdict()
+report_outcome()

@@ -34,4 +34,4 @@ for name in sorted(set(names)):
     if not name.startswith(("std", "fd")):
         went_through(path)
     os.close(fd)
-verdict()
+report_outcome()

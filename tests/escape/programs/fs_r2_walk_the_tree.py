@@ -38,4 +38,4 @@ while queue and seen < 100000:
         if depth < 6 and entry.is_dir(follow_symlinks=False):
             queue.append((entry.path, depth + 1))
 refused("walk", "%d names, none of the host" % seen)
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ for link in (
         leak(link, read_file(link + secret))
     except OSError as e:
         refused(link, errname(e.errno))
-verdict()
+report_outcome()

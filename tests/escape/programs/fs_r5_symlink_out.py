@@ -11,4 +11,4 @@ for path in ("out", "folder/" + os.path.basename(ARG["secret_path"])):
         leak(path, read_file(path))
     except OSError as e:
         refused(path, errname(e.errno))
-verdict()
+report_outcome()

@@ -33,4 +33,4 @@ for attack in (climb, climb_from_descriptor, absolute_from_descriptor, change_di
         leak(attack.__name__, attack())
     except OSError as e:
         refused(attack.__name__, errname(e.errno))
-verdict()
+report_outcome()

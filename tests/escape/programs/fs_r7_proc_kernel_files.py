@@ -15,4 +15,4 @@ for name in (
         refused(name, errname(e.errno))
     else:
         went_through("/proc/" + name)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ for name in (
         refused(path, errname(e.errno))
     else:
         went_through(path)
-verdict()
+report_outcome()

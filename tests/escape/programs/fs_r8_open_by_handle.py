@@ -19,4 +19,4 @@ for inode in (1, 2, 3, 128):
         went_through("open_by_handle_at of inode %d" % inode)
     else:
         refused("inode %d" % inode, errname(err))
-verdict()
+report_outcome()

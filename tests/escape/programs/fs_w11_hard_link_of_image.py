@@ -7,4 +7,4 @@
 for source in (ARG["victim_file"], os.__file__):
     for target in ("linked", "/tmp/linked", ARG["drop_dir"] + "/linked"):
         attempt("%s to %s" % (source, target), os.link, source, target)
-verdict()
+report_outcome()

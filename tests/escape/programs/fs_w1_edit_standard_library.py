@@ -16,4 +16,4 @@ for path in filter(None, targets):
     attempt("unlink " + path, os.unlink, path)
 for folder in (library, library + "/__pycache__", library + "/site-packages"):
     attempt(folder, os.open, folder + "/planted.pth", os.O_WRONLY | os.O_CREAT, 0o666)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ for folder in (
         os.write(fd, b"planted")
         os.close(fd)
         went_through(folder)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ for path in (ARG["victim_file"], os.__file__):
             refused(link % fd, errname(e.errno))
         else:
             went_through(path)
-verdict()
+report_outcome()

@@ -21,4 +21,4 @@ except BlockingIOError:
     pass
 offset = ctypes.c_int64(1)
 reach("splice", "splice", source, offset, into, None, 1, 0)
-verdict()
+report_outcome()

@@ -11,4 +11,4 @@ SPLICE_F_GIFT = 8
 reach("vmsplice", "vmsplice", into, vector, 1, SPLICE_F_GIFT)
 other_out, other_into = os.pipe()
 reach("tee", "tee", out, other_into, 1, 2)
-verdict()
+report_outcome()

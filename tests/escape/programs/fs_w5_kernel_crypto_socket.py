@@ -9,4 +9,4 @@ reach("socket(AF_ALG)", "socket", AF_ALG, SOCK_SEQPACKET, 0, answers=(errno.EPER
 address = struct.pack("H14sII64s", AF_ALG, b"aead", 0, 0, b"authencesn(hmac(sha256),cbc(aes))")
 for fd in range(4, 64):
     syscall("bind", fd, address, len(address))
-verdict()
+report_outcome()

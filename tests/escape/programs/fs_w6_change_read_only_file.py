@@ -38,4 +38,4 @@ for path in (ARG["victim_file"], os.__file__):
             refused(label, errname(err))
         else:
             went_through("%s of %s" % (label, path))
-verdict()
+report_outcome()

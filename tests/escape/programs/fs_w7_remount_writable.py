@@ -15,4 +15,4 @@ for path in (b"/", b"/usr", os.path.dirname(os.__file__).encode()):
         went_through("mount_setattr of " + path.decode())
 reach("mount, bad address", "mount", None, BAD, BAD, MS_REMOUNT, None)
 reach("mount_setattr, size 1", "mount_setattr", -100, b"/", 0, BAD, 1)
-verdict()
+report_outcome()

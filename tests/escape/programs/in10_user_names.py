@@ -32,4 +32,4 @@ for label, ask in (("getlogin", os.getlogin), ("getuser", getpass.getuser)):
         if name == ARG["user_name"]:
             went_through(label, name)
 refused("groups", "%d, zone %s" % (len(grp.getgrall()), time.tzname))
-verdict()
+report_outcome()

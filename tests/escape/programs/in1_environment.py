@@ -22,4 +22,4 @@ while block and block[i] is not None:
         leak("environ", block[i])
     i += 1
 refused("environ", "%d entries" % i)
-verdict()
+report_outcome()

@@ -17,4 +17,4 @@ for pid in ("self", "1", "2", str(os.getppid()), str(ARG["host_pid"])):
         leak(path, data[data.index(name):][:200])
     else:
         refused(path, "%d bytes, nothing planted" % len(data))
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ for name, value in os.environ.items():
 for name in ("SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "REMIT_HOLES", "SUDO_USER"):
     if os.environ.get(name):
         went_through(name)
-verdict()
+report_outcome()

@@ -70,4 +70,4 @@ for name_of in ("environ", "getenv", "Py_GetVersion"):
     if where:
         scan(name_of, where - (8 << 20), 6144)
 refused("memory", "%d pages read, nothing planted" % read_pages)
-verdict()
+report_outcome()

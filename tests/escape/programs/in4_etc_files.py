@@ -11,4 +11,4 @@ for path in (
         went_through(path, repr(read_file(path, 64)[:40]))
     except OSError as e:
         refused(path, errname(e.errno))
-verdict()
+report_outcome()

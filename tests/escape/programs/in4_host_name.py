@@ -15,4 +15,4 @@ for label, name in (("uname", uname.nodename), ("gethostname", socket.gethostnam
         refused(label, name)
 print("remains:", uname.sysname, uname.release, uname.machine, os.cpu_count())
 reach("sethostname", "sethostname", BAD, 4)
-verdict()
+report_outcome()

@@ -17,4 +17,4 @@ for path in (
         refused(path, errname(e.errno))
         continue
     went_through(path, repr(data[:40]))
-verdict()
+report_outcome()

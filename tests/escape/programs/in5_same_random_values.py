@@ -32,4 +32,4 @@ for text in ARG["earlier"]:
                 if values.get(key) == value:
                     went_through(key, "came again")
 refused("values", "%d kinds, new in run %d" % (len(values), ARG["round"]))
-verdict()
+report_outcome()

@@ -21,4 +21,4 @@ for label, keyring in KEYRINGS.items():
 ret, err = syscall("request_key", b"user", description, None, 0)
 if ret > 0:
     went_through("request_key")
-verdict()
+report_outcome()

@@ -54,4 +54,4 @@ for name in ("fork", "vfork"):
     if name in NR:
         reach_child(name, NR[name])
 refused("calls", "%d asked" % asked)
-verdict()
+report_outcome()

@@ -17,4 +17,4 @@ for request in requests:
         went_through("ioctl %#x" % request, errname(err))
         break
 refused("ioctl", "%d requests" % asked)
-verdict()
+report_outcome()

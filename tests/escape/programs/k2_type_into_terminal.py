@@ -16,4 +16,4 @@ for name, request in (
                 went_through("%s on %d" % (name, fd), errname(err))
             else:
                 refused(name, errname(err))
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ for option in list(range(1, 128)) + [0x59616D61, 0x41555856, 0x6D4D444C, 1 << 32
         continue
     went_through("prctl %d" % option, errname(err) if ret == -1 else str(ret))
 refused("prctl", "%d options" % asked)
-verdict()
+report_outcome()

@@ -5,4 +5,4 @@
 
 for command in (0, 5, 7, 18, 99):
     reach("command %d" % command, "bpf", command, BAD, 8)
-verdict()
+report_outcome()

@@ -7,4 +7,4 @@ me = os.getpid()
 for kind in range(8):
     reach("kind %d" % kind, "kcmp", me, me, kind, 0, 0)
 reach("kind 99", "kcmp", me, me, 99, 0, 0)
-verdict()
+report_outcome()

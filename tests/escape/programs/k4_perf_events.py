@@ -4,4 +4,4 @@
 # expect: ENOSYS: no counters and no samples
 
 reach("bad address", "perf_event_open", BAD, 0, -1, -1, 0)
-verdict()
+report_outcome()

@@ -6,4 +6,4 @@
 reach("pkey_alloc", "pkey_alloc", 99, 99)
 reach("pkey_free", "pkey_free", 99)
 reach("pkey_mprotect", "pkey_mprotect", 1, 4096, 0, 99)
-verdict()
+report_outcome()

@@ -5,4 +5,4 @@
 # expect: ENOSYS: no memory that the keeper cannot look into
 
 reach("memfd_secret", "memfd_secret", 0x7FFFFFFF)
-verdict()
+report_outcome()

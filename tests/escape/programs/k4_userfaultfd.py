@@ -6,4 +6,4 @@
 USER_MODE_ONLY = 1
 reach("userfaultfd", "userfaultfd", USER_MODE_ONLY | os.O_CLOEXEC)
 reach("userfaultfd, wrong flags", "userfaultfd", 0x7FFFFFFF)
-verdict()
+report_outcome()

@@ -11,4 +11,4 @@ for bit in range(64):
     if flags == THREAD | DETACHED:
         continue
     reach_child("bit %d" % bit, NR["clone"], flags, 0, where, where, 0)
-verdict()
+report_outcome()

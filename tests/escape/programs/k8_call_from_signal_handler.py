@@ -21,4 +21,4 @@ if result.value < 0:
     refused("socket in a handler", errname(-result.value))
 else:
     went_through("socket in a handler", str(result.value))
-verdict()
+report_outcome()

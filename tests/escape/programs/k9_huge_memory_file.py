@@ -14,4 +14,4 @@ for label, flags in (
     ("high bits", HUGETLB | 1 << 32),
 ):
     reach(label, "memfd_create", b"x", flags, answers=ANSWERS)
-verdict()
+report_outcome()

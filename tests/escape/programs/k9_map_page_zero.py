@@ -17,4 +17,4 @@ if ret == -1:
     refused("mremap to 0", errname(err))
 else:
     went_through("mremap to 0")
-verdict()
+report_outcome()

@@ -17,4 +17,4 @@ reach("the whole process", "prctl", PR_SET_MEMORY_MERGE, 1, 0, 0, 0)
 m = mmap.mmap(-1, 1 << 21, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for name in ("DONTNEED", "FREE", "HUGEPAGE", "NOHUGEPAGE", "DONTDUMP", "SEQUENTIAL", "WILLNEED"):
     m.madvise(getattr(mmap, "MADV_" + name))
-verdict()
+report_outcome()

@@ -11,4 +11,4 @@ for label, flag in (("growing", GROWSDOWN), ("huge pages", HUGETLB), ("1 GiB pag
         refused(label, errname(err))
     else:
         went_through(label)
-verdict()
+report_outcome()

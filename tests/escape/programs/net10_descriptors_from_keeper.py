@@ -22,4 +22,4 @@ refused("peer", repr(peer))
 # The channel is a socket: it must not be a way to others either.
 for call in ("connect", "bind", "listen"):
     reach(call, call, 3, BAD, 2)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ for host in ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0"
     attempt(host, connect, host)
     if got:
         break
-verdict()
+report_outcome()

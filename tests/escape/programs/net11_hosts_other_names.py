@@ -27,4 +27,4 @@ for name in (
         refused(name, str(e))
     else:
         went_through(name)
-verdict()
+report_outcome()

@@ -22,4 +22,4 @@ attempt("loopback", send, "127.0.0.1", ARG["udp_port"])
 if not got:
     attempt("synthetic", send, "198.18.1.0", ARG["udp_port"])
     attempt("world", send, "1.1.1.1", 443)
-verdict()
+report_outcome()

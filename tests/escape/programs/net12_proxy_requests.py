@@ -36,4 +36,4 @@ for text in (
         refused(repr(text), str(e))
     else:
         (went_through if answer == [b"200"] else refused)(repr(text), str(answer))
-verdict()
+report_outcome()

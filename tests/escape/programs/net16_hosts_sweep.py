@@ -19,4 +19,4 @@ for port in [ARG["tcp_port"], *range(1, 65536)]:
             break
 else:
     refused("all ports", "")
-verdict()
+report_outcome()

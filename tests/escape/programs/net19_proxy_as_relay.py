@@ -28,4 +28,4 @@ for where in (
         refused(where, str(e))
     else:
         (went_through if b" 200 " in answer else refused)(where, repr(answer[:20]))
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ for family, kind, protocol in tries:
         if len(got) < 20:
             went_through("family %d type %d protocol %d" % (family, kind, protocol))
 refused("sockets", "%d made" % made)
-verdict()
+report_outcome()

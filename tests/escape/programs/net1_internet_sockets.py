@@ -8,4 +8,4 @@ for family, version in ((2, "IPv4"), (10, "IPv6")):
         for protocol in (0, 6, 17):
             label = "%s %s %d" % (version, name, protocol)
             reach(label, "socket", family, kind, protocol)
-verdict()
+report_outcome()

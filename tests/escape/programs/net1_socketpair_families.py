@@ -11,4 +11,4 @@ for family in [f for f in range(2, 46)] + [0, 255]:
 if not any("EOPNOTSUPP" in line or "ESOCKTNOSUPPORT" in line or "EPROTONOSUPPORT" in line for line in got):
     tried.extend(line for line in got if "EAFNOSUPPORT" in line)
     got[:] = [line for line in got if "EAFNOSUPPORT" not in line]
-verdict()
+report_outcome()

@@ -5,4 +5,4 @@
 
 for kind, name in ((1, "stream"), (2, "datagram"), (5, "seqpacket"), (3, "raw")):
     reach(name, "socket", 1, kind, 0)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ def listen():
 
 
 attempt("bind and listen", listen)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ for host in ("::ffff:127.0.0.1", "::1", "::", "fe80::1"):
     attempt(host, connect, host)
     if got:
         break
-verdict()
+report_outcome()

@@ -16,4 +16,4 @@ def connect():
 
 
 attempt("connect", connect)
-verdict()
+report_outcome()

@@ -27,4 +27,4 @@ for host, port in (
     attempt("%s:%d" % (host, port), connect, host, port)
     if got:
         break
-verdict()
+report_outcome()

@@ -13,4 +13,4 @@ def listen():
 
 
 attempt("listen", listen)
-verdict()
+report_outcome()

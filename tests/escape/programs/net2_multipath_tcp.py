@@ -16,4 +16,4 @@ def connect():
 
 
 attempt("connect by MPTCP", connect)
-verdict()
+report_outcome()

@@ -13,4 +13,4 @@ def send():
 
 
 attempt("sendto", send)
-verdict()
+report_outcome()

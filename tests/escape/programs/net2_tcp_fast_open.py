@@ -17,4 +17,4 @@ def send():
 
 
 attempt("sendto with MSG_FASTOPEN", send)
-verdict()
+report_outcome()

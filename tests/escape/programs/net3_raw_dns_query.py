@@ -19,4 +19,4 @@ for server, port in (("127.0.0.1", ARG["udp_port"]), ("127.0.0.53", 53), ("8.8.8
     attempt("%s:%d" % (server, port), ask, server, port)
     if got:
         break
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ for name in ("example.com", "metadata.google.internal", "host.docker.internal"):
             refused(name, str(e))
         else:
             went_through(name)
-verdict()
+report_outcome()

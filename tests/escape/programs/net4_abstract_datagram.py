@@ -14,4 +14,4 @@ def send():
 
 
 attempt("sendto", send)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ def connect():
 
 
 attempt("connect", connect)
-verdict()
+report_outcome()

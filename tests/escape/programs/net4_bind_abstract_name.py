@@ -33,4 +33,4 @@ for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
         except OSError as e:
             if e.errno != errno.EADDRNOTAVAIL:  # a machine without IPv6
                 raise
-verdict()
+report_outcome()

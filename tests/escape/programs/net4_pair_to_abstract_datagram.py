@@ -17,4 +17,4 @@ else:
     address = "\0" + ARG["abstract_dgram"]
     attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, address))
     attempt("sendto", lambda: a.sendto(b"hello", address))
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ else:
     path = ARG["unix_dgram_path"]
     attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, path))
     attempt("sendto", lambda: a.sendto(b"hello", path))
-verdict()
+report_outcome()

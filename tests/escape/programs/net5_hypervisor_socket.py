@@ -15,4 +15,4 @@ for kind, name in ((1, "stream"), (2, "datagram"), (5, "seqpacket")):
         refused(name, errname(err))
     else:
         went_through(name, errname(err))
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ for protocol, name in NAMES.items():
         os.close(ret)
     else:
         refused(name, errname(err))
-verdict()
+report_outcome()

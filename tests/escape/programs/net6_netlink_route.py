@@ -16,4 +16,4 @@ for kind in (2, 3):
     s.send(struct.pack("IHHII", 32, RTM_GETLINK, 0x301, 1, 0) + bytes(16))
     went_through("RTM_GETLINK", "%d bytes" % len(s.recv(65536)))
     s.close()
-verdict()
+report_outcome()

@@ -21,4 +21,4 @@ for label, family, kind, protocol in (
 # not exist is EINVAL, and shows whether a filter stood before it.
 reach("packet, type 99", "socket", AF_PACKET, 99, 0)
 reach("IPv4, type 99", "socket", 2, 99, 0)
-verdict()
+report_outcome()

@@ -31,4 +31,4 @@ try:
         went_through("installed and imported")
 except OSError as e:
     refused("install", errname(e.errno))
-verdict()
+report_outcome()

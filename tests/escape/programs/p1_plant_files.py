@@ -21,4 +21,4 @@ for folder in places:
         went_through(folder, "still there")
     else:
         refused(folder, "gone")
-verdict()
+report_outcome()

@@ -31,7 +31,7 @@ for label, pristine in CHECKS.items():
         refused(label, "pristine")
     else:
         went_through(label, "changed by round 1")
-verdict()
+report_outcome()
 # The poison spoils the runner's last words too: then the status is "exit".
 if ARG["round"] == 1:
     builtins.len = lambda x: 99

@@ -18,4 +18,4 @@ for label, call in calls.items():
         went_through(label)
     else:
         refused(label, errname(err))
-verdict()
+report_outcome()

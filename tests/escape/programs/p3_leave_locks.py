@@ -23,4 +23,4 @@ for label, lock in (
     else:
         refused(label, "free")
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-verdict()
+report_outcome()

@@ -13,4 +13,4 @@ for what, err in hostile_build.FOUND:
         refused(what, errname(err) if err else "seen by the harness")
     else:
         went_through(what)
-verdict()
+report_outcome()

@@ -22,4 +22,4 @@ reach("setfsuid", "setfsuid", -1)
 reach("setgroups", "setgroups", 1 << 20, BAD)
 if os.geteuid() == 0:
     went_through("euid", "is 0")
-verdict()
+report_outcome()

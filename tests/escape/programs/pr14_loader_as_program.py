@@ -15,4 +15,4 @@ for loader in loaders:
         os.execve(loader, words, {})
     except OSError as e:
         refused(loader, errname(e.errno))
-verdict()
+report_outcome()

@@ -31,4 +31,4 @@ for folder in (os.getcwd(), "/tmp", ARG["drop_dir"]):
             went_through(folder, "ran " + words[0])
         else:
             refused(words[0], run.stderr[-60:].strip())
-verdict()
+report_outcome()

@@ -36,4 +36,4 @@ thread.join()
 refused("execve", str(answers))
 # In the control the race may never have been won: then say it plainly.
 reach("execve of the program", "execve", program, argv, envp, answers=(errno.EPERM, errno.EACCES))
-verdict()
+report_outcome()

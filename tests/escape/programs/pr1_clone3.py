@@ -8,4 +8,4 @@ args = ctypes.create_string_buffer(struct.pack("8Q", 0, 0, 0, 0, SIGCHLD, 0, 0, 
 reach_child("clone3", NR["clone3"], ctypes.addressof(args), 64)
 reach("clone3, bad address", "clone3", BAD, 64)
 reach("clone3, size 0", "clone3", args, 0)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ for program in filter(None, programs):
         os.execve(program, arguments, {})
     except OSError as e:
         refused(program, errname(e.errno))
-verdict()
+report_outcome()

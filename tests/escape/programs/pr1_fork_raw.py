@@ -11,4 +11,4 @@ tid = ctypes.c_int(0)
 reach_child("clone as glibc's fork", NR["clone"], SIGCHLD | CHILD_SETTID | CHILD_CLEARTID, 0, 0,
             ctypes.addressof(tid))
 reach_child("clone(0)", NR["clone"], 0)
-verdict()
+report_outcome()

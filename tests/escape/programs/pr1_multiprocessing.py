@@ -19,4 +19,4 @@ for method in ("fork", "spawn", "forkserver"):
         went_through(method)
     if got:
         break
-verdict()
+report_outcome()

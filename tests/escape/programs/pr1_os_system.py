@@ -22,4 +22,4 @@ if LIBC.system(b"exit 7") == 7 << 8:
     went_through("system")
 else:
     refused("system", "did not run")
-verdict()
+report_outcome()

@@ -8,4 +8,4 @@ if "vfork" in NR:
     reach_child("vfork", NR["vfork"])
 reach_child("clone(VM|VFORK)", NR["clone"], VM | VFORK | SIGCHLD)
 reach_child("clone(VFORK)", NR["clone"], VFORK | SIGCHLD)
-verdict()
+report_outcome()

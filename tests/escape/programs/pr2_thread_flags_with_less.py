@@ -12,4 +12,4 @@ tid = ctypes.c_int(0)
 where = ctypes.addressof(tid)
 for bit, name in NAMES.items():
     reach_child("without " + name, NR["clone"], THREAD & ~bit, 0, where, where, 0)
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ tid = ctypes.c_int(0)
 where = ctypes.addressof(tid)
 for label, flag in ADDED.items():
     reach_child(label, NR["clone"], THREAD | flag, 0, where, where, 0)
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ sys.stdout.flush()
 # EACCES (vm.memfd_noexec) would be the second lock: here the first is asked.
 reach("execveat", "execveat", fd, b"", argv, envp, AT_EMPTY_PATH)
 reach("execve", "execve", b"/proc/self/fd/%d" % fd, argv, envp)
-verdict()
+report_outcome()

@@ -27,4 +27,4 @@ for flags in (0, MFD_EXEC):
         refused("execveat", errname(code))
     else:
         went_through("execveat", "exit code %d" % code)
-verdict()
+report_outcome()

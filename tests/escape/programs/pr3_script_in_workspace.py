@@ -16,4 +16,4 @@ for folder in (os.getcwd(), "/tmp", ARG["drop_dir"]):
 # The writable mounts are noexec, so with the filter gone the kernel says
 # EACCES as well; a path that does not exist shows who answered.
 reach("execve of nothing", "execve", b"/nothing/here", BAD, BAD)
-verdict()
+report_outcome()

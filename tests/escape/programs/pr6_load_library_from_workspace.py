@@ -22,4 +22,4 @@ for folder in (os.getcwd(), "/tmp", "/dev/shm", ARG["drop_dir"]):
         refused(folder, str(e)[-60:])
     else:
         went_through(folder, "mapped")
-verdict()
+report_outcome()

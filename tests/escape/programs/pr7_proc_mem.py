@@ -6,4 +6,4 @@
 for path in ("/proc/self/mem", "/proc/1/mem", "/proc/%d/mem" % ARG["host_pid"], "/proc/self/maps",
              "/proc/self/task/self/mem", "/dev/mem"):
     attempt(path, os.open, path, os.O_RDONLY)
-verdict()
+report_outcome()

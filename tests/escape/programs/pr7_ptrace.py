@@ -16,4 +16,4 @@ if not got:
     for pid in (1, os.getppid(), ARG["host_pid"]):
         reach("attach %d" % pid, "ptrace", ATTACH, pid, 0, 0)
     reach("traceme", "ptrace", TRACEME, 0, 0, 0)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ for pid in (os.getpid(), 1, os.getppid(), ARG["host_pid"]):
             refused("%s of %d" % (call, pid), errname(err))
 reach("process_vm_readv, wrong flags", "process_vm_readv", os.getpid(), vector, 1, vector, 1, 99)
 reach("process_madvise", "process_madvise", -1, vector, 1, 0, 0)
-verdict()
+report_outcome()

@@ -7,4 +7,4 @@
 SIGNAL = 9 if os.getpid() == 2 else 0
 for target in (-1, -2 if os.getpgrp() != 2 else -3, -1000):
     reach("kill(%d)" % target, "kill", target, SIGNAL)
-verdict()
+report_outcome()

@@ -18,4 +18,4 @@ if os.getpid() == 2 and not got:
         try_signal("kill(1, %d)" % signal, "kill", 1, signal)
 try_signal("tkill(1, 0)", "tkill", 1, 0)
 try_signal("tgkill(1, 1, 0)", "tgkill", 1, 1, 0)
-verdict()
+report_outcome()

@@ -11,4 +11,4 @@ for pid in (1, ARG["host_pid"]):
     reach("tgkill(%d)" % pid, "tgkill", pid, pid, 99)
 for label, command in (("F_SETOWN", 8), ("F_SETSIG", 10), ("F_SETOWN_EX", 15)):
     reach(label, "fcntl", 0, command, BAD)
-verdict()
+report_outcome()

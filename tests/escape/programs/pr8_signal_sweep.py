@@ -18,4 +18,4 @@ for pid in candidates:
 if found:
     went_through("kill", "reached %s" % found[:10])
 refused("kill", str(answers))
-verdict()
+report_outcome()

@@ -13,4 +13,4 @@ else:
 reach("add_key, bad address", "add_key", BAD, BAD, BAD, 1, KEYRING_PROCESS)
 reach("request_key", "request_key", BAD, BAD, BAD, 0)
 reach("keyctl", "keyctl", 999, 0, 0, 0, 0)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ except OSError as e:
     refused("openpty", str(e))
 else:
     went_through("openpty")
-verdict()
+report_outcome()

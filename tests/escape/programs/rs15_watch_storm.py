@@ -12,4 +12,4 @@ if ret >= 0:
 reach("inotify_add_watch", "inotify_add_watch", -1, BAD, 1)
 for label, command in (("F_NOTIFY", 1026), ("F_SETLEASE", 1024)):
     reach(label, "fcntl", os.open(".", os.O_RDONLY), command, 0x7FFF)
-verdict()
+report_outcome()

@@ -23,4 +23,4 @@ reach("prlimit64", "prlimit64", 0, resource.RLIMIT_NOFILE, same, None)
 reach("prlimit64 of pid 1", "prlimit64", 1, resource.RLIMIT_NOFILE, BAD, None)
 if "setrlimit" in NR:
     reach("setrlimit", "setrlimit", resource.RLIMIT_NOFILE, same)
-verdict()
+report_outcome()

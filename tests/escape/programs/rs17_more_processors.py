@@ -32,4 +32,4 @@ if ratio > 1.25:
     went_through("threads", "used %.2f processors" % ratio)
 else:
     refused("threads", "used %.2f processors" % ratio)
-verdict()
+report_outcome()

@@ -10,4 +10,4 @@ for _ in range(100000):
         went_through("inotify_init1(0)", errname(err) if err else "ok")
         break
 refused("inotify_init1(0)", "100000 times")
-verdict()
+report_outcome()

@@ -50,4 +50,4 @@ with open("own", "w") as f:
         os.fsync(fd)
         os.fdatasync(fd)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-verdict()
+report_outcome()

@@ -15,4 +15,4 @@ except MemoryError:
     refused("list", "MemoryError at %d MiB" % n)
 else:
     went_through("list", "480 MiB with a limit of 160 MiB")
-verdict()
+report_outcome()

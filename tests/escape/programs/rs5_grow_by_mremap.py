@@ -17,4 +17,4 @@ if address == -1:
     refused("mremap", "%s at %d MiB" % (errname(err), size >> 20))
 else:
     went_through("mremap", "%d MiB" % (size >> 20))
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ else:
     for at in range(0, SIZE, 4096):
         area[at] = 1
     went_through("mmap", "touched 480 MiB with a limit of 160 MiB")
-verdict()
+report_outcome()

@@ -20,4 +20,4 @@ else:
         # The cgroup stops populating; touching the rest must end the run.
         ctypes.memset(address, 1, SIZE)
         went_through("memset", "480 MiB with a limit of 160 MiB")
-verdict()
+report_outcome()

@@ -19,4 +19,4 @@ except OSError as e:
     refused("hole", "%s at %d KiB" % (errname(e.errno), written >> 10))
 if written > LIMIT + LIMIT // 4:
     went_through("hole", "%d MiB" % (written >> 20))
-verdict()
+report_outcome()

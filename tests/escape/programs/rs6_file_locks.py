@@ -25,4 +25,4 @@ else:
     went_through("locks", "%d MiB that nothing counts" % (held * BYTES >> 20))
 for fd in files:
     os.close(fd)
-verdict()
+report_outcome()

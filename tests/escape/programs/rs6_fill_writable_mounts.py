@@ -16,4 +16,4 @@ for folder in (os.getcwd(), "/tmp", "/dev/shm"):
         refused(folder, "%s at %d KiB in all" % (errname(e.errno), total >> 10))
 if total > LIMIT + LIMIT // 4:
     went_through("all together", "%d MiB with a limit of 8 MiB" % (total >> 20))
-verdict()
+report_outcome()

@@ -8,4 +8,4 @@ F_SETPIPE_SZ = 1031
 out, into = os.pipe()
 reach("1 MiB", "fcntl", into, F_SETPIPE_SZ, 1 << 20)
 reach("by a wide register", "fcntl", into, 1 << 32 | F_SETPIPE_SZ, 1 << 20)
-verdict()
+report_outcome()

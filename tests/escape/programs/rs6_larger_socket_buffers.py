@@ -15,4 +15,4 @@ for name, option in (("SO_SNDBUF", 7), ("SO_RCVBUF", 8), ("SO_SNDBUFFORCE", 32),
         went_through(name)
     else:
         refused(name, errname(err))
-verdict()
+report_outcome()

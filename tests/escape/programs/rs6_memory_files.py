@@ -21,4 +21,4 @@ while total < 480:
         break
 else:
     went_through("memory files", "%d MiB" % total)
-verdict()
+report_outcome()

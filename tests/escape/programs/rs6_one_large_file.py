@@ -18,4 +18,4 @@ def write():
 attempt("write", write)
 attempt("ftruncate", os.ftruncate, fd, 4 << 20)
 attempt("write at an offset", os.pwrite, fd, b"x", 4 << 20)
-verdict()
+report_outcome()

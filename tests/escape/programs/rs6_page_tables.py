@@ -17,4 +17,4 @@ else:
     for i in range(COUNT):
         one.from_address(address + (i << 21)).value = 1
     went_through("page tables", "%d MiB with what they map" % (COUNT * 8 >> 10))
-verdict()
+report_outcome()

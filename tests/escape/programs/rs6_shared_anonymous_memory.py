@@ -16,4 +16,4 @@ except OSError as e:
     refused("shared memory", "%s at %d MiB" % (errname(e.errno), 16 * len(areas)))
 else:
     went_through("shared memory", "480 MiB")
-verdict()
+report_outcome()

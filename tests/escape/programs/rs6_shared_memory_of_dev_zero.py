@@ -18,4 +18,4 @@ except OSError as e:
     refused("/dev/zero", "%s at %d MiB" % (errname(e.errno), 16 * len(areas)))
 else:
     went_through("/dev/zero", "480 MiB")
-verdict()
+report_outcome()

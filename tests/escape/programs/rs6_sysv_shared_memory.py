@@ -19,4 +19,4 @@ for label, call, control in (
             syscall("semctl", ret, 0, IPC_RMID, None)
     else:
         refused(label, errname(err))
-verdict()
+report_outcome()

@@ -23,4 +23,4 @@ if len(children) > 16:
 for pid in children:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-verdict()
+report_outcome()

@@ -21,4 +21,4 @@ if len(threads) > 16:
 release.set()
 for thread in threads:
     thread.join()
-verdict()
+report_outcome()

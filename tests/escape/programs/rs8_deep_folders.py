@@ -14,4 +14,4 @@ except OSError as e:
     refused("folders", "%s at depth %d" % (errname(e.errno), depth))
 if depth > 300:
     went_through("folders", "%d deep with a limit of 200" % depth)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ if len(held) > 200:
     went_through("files", "%d with a limit of 100" % len(held))
 for fd in held:
     os.close(fd)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ for folder in (os.getcwd(), "/tmp", "/dev/shm"):
         refused(folder, "%s with %d in all" % (errname(e.errno), made))
 if made > 300:
     went_through("files", "%d with a limit of 200" % made)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ except OSError as e:
     refused("names", "%s after %d" % (errname(e.errno), made))
 if made > 300:
     went_through("names", "%d with a limit of 200" % made)
-verdict()
+report_outcome()

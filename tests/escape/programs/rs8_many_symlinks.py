@@ -13,4 +13,4 @@ except OSError as e:
     refused("links", "%s after %d" % (errname(e.errno), made))
 if made > 300:
     went_through("links", "%d with a limit of 200" % made)
-verdict()
+report_outcome()

@@ -23,4 +23,4 @@ if sent > 256:
 for a, b in pairs:
     a.close()
     b.close()
-verdict()
+report_outcome()

@@ -47,4 +47,4 @@ for fd in held:
         fd.close()
     else:
         os.close(fd[0] if isinstance(fd, tuple) else fd)
-verdict()
+report_outcome()

@@ -14,4 +14,4 @@ else:
     went_through("open", "%d with a limit of 64" % len(held))
 for fd in held:
     os.close(fd)
-verdict()
+report_outcome()

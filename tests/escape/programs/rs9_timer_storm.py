@@ -15,4 +15,4 @@ for _ in range(100):
 if made:
     went_through("timer_create", "%d timers" % made)
 reach("signalfd4", "signalfd4", -1, BAD, 8, 0)
-verdict()
+report_outcome()

@@ -12,16 +12,16 @@ from conftest import TEST_USER
 
 TOP = pathlib.Path("/sys/fs/cgroup")
 CONTROLLERS = "+memory +pids +cpu"
-PATIENCE = 60
+WAIT_TIMEOUT_S = 60
 
 
-def of(pid: int | str = "self") -> pathlib.Path:
+def group_of(pid: int | str = "self") -> pathlib.Path:
     """The group a process is in."""
     line = pathlib.Path(f"/proc/{pid}/cgroup").read_text().strip()
     return TOP / line.removeprefix("0::/")
 
 
-def left(below: pathlib.Path = TOP) -> list[str]:
+def remaining(below: pathlib.Path = TOP) -> list[str]:
     """Groups of runs and of keepers; those that go meanwhile do not count."""
     return sorted(os.path.join(path, name) for path, names, _ in os.walk(below) for name in names if name.startswith("remit-"))
 
@@ -34,7 +34,7 @@ def is_populated(group: pathlib.Path) -> bool:
         return False
 
 
-def until(look, seconds: float = PATIENCE):
+def until(look, seconds: float = WAIT_TIMEOUT_S):
     """The first true answer; the last one if there is none."""
     end = time.monotonic() + seconds
     while True:
@@ -44,9 +44,9 @@ def until(look, seconds: float = PATIENCE):
         time.sleep(0.01)  # a look now and then
 
 
-def nothing_is_left(below: pathlib.Path = TOP) -> None:
-    until(lambda: not left(below))
-    assert left(below) == []
+def assert_nothing_left(below: pathlib.Path = TOP) -> None:
+    until(lambda: not remaining(below))
+    assert remaining(below) == []
 
 
 def join(group: pathlib.Path):

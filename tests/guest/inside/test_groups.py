@@ -54,8 +54,8 @@ def placed(request, stage):
     else:
         with groups.delegated("given", None if label == "root" else "remit-test") as group:
             yield PlacedRemit(label, folder, group / "main")
-            groups.nothing_is_left(group)
-    groups.nothing_is_left()
+            groups.assert_nothing_left(group)
+    groups.assert_nothing_left()
 
 
 def capabilities(remit) -> dict:
@@ -151,12 +151,12 @@ def test_warm_runs_are_limited_by_cgroups(placed):
 def test_cgroups_of_a_killed_keeper_are_removed_by_the_next(placed):
     keeper = SharedKeeper(placed)
     keeper.await_child()
-    assert groups.left(placed.home)
+    assert groups.remaining(placed.home)
     os.kill(keeper.pid, signal.SIGKILL)
     keeper.process.wait()
     assert gone(lambda: processes(placed.command)) == []
     assert placed.json("print(3)")["stdout"] == "3\n"
-    groups.nothing_is_left(placed.home)
+    groups.assert_nothing_left(placed.home)
 
 
 @pytest.mark.full

@@ -69,17 +69,17 @@ def manager(remit):
     yield found
     groups.until(lambda: not found.scopes())
     assert found.scopes() == []
-    groups.nothing_is_left()
+    groups.assert_nothing_left()
 
 
-def is_kept_by_a_group(result: dict) -> None:
+def assert_limited_by_cgroup(result: dict) -> None:
     assert (result["status"], result["stdout"]) == ("memory_limit", ""), result
     assert enforced(result, "memory_bytes") == ["cgroup_memory"]
     assert {"cgroup_pids", "rlimit_nproc"} <= set(enforced(result, "processes"))
 
 
 def test_keeper_requests_a_scope(manager):
-    is_kept_by_a_group(manager.json(GREEDY_CHILD, "--subprocess", "--memory", "60M"))
+    assert_limited_by_cgroup(manager.json(GREEDY_CHILD, "--subprocess", "--memory", "60M"))
 
 
 @pytest.mark.full
@@ -87,7 +87,7 @@ def test_cgroups_are_below_the_scope_and_vanish_with_it(manager):
     with manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"here\n"
         (scope,) = manager.scopes()
-        names = [path.removeprefix(str(groups.TOP)) for path in groups.left() if "remit-keeper" not in path and scope + "/" in path]
+        names = [path.removeprefix(str(groups.TOP)) for path in groups.remaining() if "remit-keeper" not in path and scope + "/" in path]
         run.stdin.close()
         assert run.wait(timeout=60) == 0
     assert len(names) == 1 and re.search(rf"/{scope}/remit-[0-9a-f]{{16}}$", names[0]), names
@@ -102,7 +102,7 @@ def test_killed_keeper_leaves_nothing(manager):
     (keeper,) = children(run.pid)
     os.kill(keeper, signal.SIGKILL)
     assert run.wait(timeout=60) == 125
-    groups.nothing_is_left()
+    groups.assert_nothing_left()
 
 
 @pytest.mark.full
@@ -128,11 +128,11 @@ def test_shared_keeper_runs_as_its_service(manager):
     try:
         for _ in range(20):
             result = manager.remit.json("x = []\nwhile True: x.append(bytearray(1 << 20))", "--memory", "60M", env=env)
-            is_kept_by_a_group(result)
+            assert_limited_by_cgroup(result)
             if result["start"] == "warm":
                 break
         assert result["start"] == "warm"
-        assert all("/remit-keeper.service" in path for path in groups.left())
+        assert all("/remit-keeper.service" in path for path in groups.remaining())
         assert manager.scopes() == []
     finally:
         manager.command("systemctl", "stop", "remit-keeper.socket", "remit-keeper.service")

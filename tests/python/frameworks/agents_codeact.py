@@ -624,10 +624,10 @@ class Scripted(FunctionInvocationLayer, BaseChatClient):
     def __init__(self, *codes: str):
         super().__init__()
         self.codes = list(codes)
-        self.asked: list[dict] = []
+        self.requests: list[dict] = []
 
     async def _answer(self, messages, options):
-        self.asked.append(dict(options))
+        self.requests.append(dict(options))
         if self.codes:
             call = Content.from_function_call(call_id=f"c{len(self.codes)}", name="execute_code", arguments={"code": self.codes.pop(0)})
             return ChatResponse(messages=[Message(role="assistant", contents=[call])])
@@ -649,8 +649,8 @@ def test_provider_gives_the_agent_the_tool_and_its_instructions(tmp_path):
 
     text, session = asyncio.run(main())
     assert text == "22\n" and CALLS == [(20, 1), (1, 1)] and (tmp_path / "n").read_text() == "20"
-    assert sorted(t.name for t in client.asked[0]["tools"]) == ["execute_code", "slow"], "its own tools are not the agent's"
-    assert "You have one primary tool: `execute_code`" in client.asked[0]["instructions"]
+    assert sorted(t.name for t in client.requests[0]["tools"]) == ["execute_code", "slow"], "its own tools are not the agent's"
+    assert "You have one primary tool: `execute_code`" in client.requests[0]["instructions"]
     state = session.state["remit_codeact"]["remit_codeact"]
     assert state["tool_names"] == ["add"] and json.dumps(state)
 
@@ -694,7 +694,7 @@ def test_approval_is_requested_before_anything_runs():
         session = agent.create_session()
         first = await agent.run("go", session=session)
         (request,) = first.user_input_requests
-        assert request.function_call.name == "execute_code" and len(client.asked) == 1
+        assert request.function_call.name == "execute_code" and len(client.requests) == 1
         answer = Message(role="user", contents=[request.to_function_approval_response(True)])
         return (await agent.run(answer, session=session)).text
 

@@ -350,10 +350,10 @@ class Scripted(Model):
     def __init__(self, *codes: str):
         super().__init__(model_id="scripted")
         self.codes = list(codes)
-        self.told: list[str] = []
+        self.prompts: list[str] = []
 
     def generate(self, messages, stop_sequences=None, response_format=None, tools_to_call_from=None, **kwargs):
-        self.told.append(str(messages[-1].content))
+        self.prompts.append(str(messages[-1].content))
         return ChatMessage(role="assistant", content=f"Thought: go on.\n<code>\n{self.codes.pop(0)}\n</code>")
 
 
@@ -368,9 +368,9 @@ def test_code_agent_runs_its_steps():
     with CodeAgent([look_up], model, executor=executor, max_steps=6, verbosity_level=0) as agent:
         said = agent.run("go", additional_args={"words": ["a", "bcd"], "bonus": (1, 2)})
         assert said == {"sum": 4, "looked": "k", "bonus": (1, 2)}
-        assert "Import of os is not allowed" in model.told[1]
-        assert "Execution logs:\\n[1, 3]\\nLast output from code snippet:\\nNone" in model.told[2]
-        assert "ZeroDivisionError: division by zero" in model.told[3]
+        assert "Import of os is not allowed" in model.prompts[1]
+        assert "Execution logs:\\n[1, 3]\\nLast output from code snippet:\\nNone" in model.prompts[2]
+        assert "ZeroDivisionError: division by zero" in model.prompts[3]
         model.codes = ["final_answer(values + [bonus[0]])"]
         assert agent.run("and again", reset=False) == [1, 3, 1], "the state outlives a run"
     assert executor._sandbox is None, "the agent cleans up"

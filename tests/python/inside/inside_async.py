@@ -8,7 +8,7 @@ import time
 
 import pytest
 import remit
-from moments import PATIENCE, SPINS
+from waiting import EVENT_TIMEOUT_S, SPINS
 
 
 def test_concurrent_runs_work():
@@ -24,7 +24,7 @@ def test_event_loop_stays_responsive():
     async def main():
         read, write = os.pipe()
         with open(read) as stdin:
-            run = asyncio.ensure_future(remit.run_async("print(input())", stdin=stdin, timeout=PATIENCE))
+            run = asyncio.ensure_future(remit.run_async("print(input())", stdin=stdin, timeout=EVENT_TIMEOUT_S))
             for _ in range(10):
                 await asyncio.sleep(0.01)  # the loop works
             os.write(write, b"worked\n")
@@ -39,14 +39,14 @@ def test_cancellation_interrupts_the_program():
         begun, loop = asyncio.Event(), asyncio.get_running_loop()
         told = lambda *_: loop.call_soon_threadsafe(begun.set)  # noqa: E731
         task = asyncio.ensure_future(remit.run_async(SPINS, timeout=600, on_output=told))
-        await asyncio.wait_for(begun.wait(), PATIENCE)
+        await asyncio.wait_for(begun.wait(), EVENT_TIMEOUT_S)
         task.cancel()
         since = time.monotonic()
         with pytest.raises(asyncio.CancelledError):
             await task
         return time.monotonic() - since
 
-    assert asyncio.run(main()) < PATIENCE
+    assert asyncio.run(main()) < EVENT_TIMEOUT_S
     with pytest.raises(asyncio.TimeoutError):
         asyncio.run(asyncio.wait_for(remit.run_async("while True: pass", timeout=600), 0.4))
 
@@ -96,7 +96,7 @@ def test_stream_left_early_ends_the_run():
 
     begun = time.monotonic()
     asyncio.run(main())
-    assert time.monotonic() - begun < PATIENCE
+    assert time.monotonic() - begun < EVENT_TIMEOUT_S
 
 
 def test_failed_stream_raises():

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 import remit
-from moments import SLEEPS, SPINS, Begun, until
+from waiting import SLEEPS, SPINS, Begun, until
 
 
 def lookup(word: str) -> str:
@@ -97,7 +97,7 @@ def test_fork_is_refused_while_busy_closed_or_in_a_child_process():
         sandbox.fork(artifacts=3)
     thread = threading.Thread(target=lambda: sandbox.run(SLEEPS, on_output=begun))
     thread.start()
-    begun.await_it()
+    begun.wait_until_begun()
     with pytest.raises(remit.Busy):
         sandbox.fork()
     sandbox.interrupt()

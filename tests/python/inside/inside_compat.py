@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import remit
-from moments import DEFAULT_TIMEOUT, PATIENCE
 from remit.compat import (
     COMPATIBILITY_MATRIX,
     DOCKER_POLICY,
@@ -23,6 +22,7 @@ from remit.compat import (
     make_execution_environment,
     to_policy,
 )
+from waiting import DEFAULT_TIMEOUT_S, EVENT_TIMEOUT_S
 
 MELLEA = [
     "filesystem_read_roots", "filesystem_write_roots", "network_access", "package_installation", "subprocess_execution",
@@ -83,7 +83,7 @@ def proof_env_var_access(folder):
 def proof_timeout(folder):
     begun = time.monotonic()
     r = run("while True: pass", timeout=1)
-    return r.timed_out and r.skipped and r.stdout is None and "timed out" in r.skip_message and time.monotonic() - begun < DEFAULT_TIMEOUT
+    return r.timed_out and r.skipped and r.stdout is None and "timed out" in r.skip_message and time.monotonic() - begun < DEFAULT_TIMEOUT_S
 
 
 def proof_stdout_max_bytes(folder):
@@ -130,7 +130,7 @@ def proof_memory_bytes(folder):
 def proof_cpu_seconds(folder):
     begun = time.monotonic()
     r = run("while True: pass", cpu_seconds=0.5, timeout=600)
-    return not r.success and time.monotonic() - begun < PATIENCE
+    return not r.success and time.monotonic() - begun < EVENT_TIMEOUT_S
 
 
 def proof_processes(folder):

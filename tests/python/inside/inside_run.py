@@ -14,7 +14,7 @@ import time
 
 import pytest
 import remit
-from moments import DEFAULT_TIMEOUT, PATIENCE, SPINS, Begun, until
+from waiting import DEFAULT_TIMEOUT_S, EVENT_TIMEOUT_S, SPINS, Begun, until
 
 
 def test_program_runs():
@@ -58,7 +58,7 @@ def test_missing_module_has_a_remedy_for_people_and_programs():
 def test_exceeded_limits_are_results():
     begun = time.monotonic()
     r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=3)
-    assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < DEFAULT_TIMEOUT
+    assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < DEFAULT_TIMEOUT_S
     assert remit.run("while True: pass", cpu="300ms", timeout=120).status == "cpu_limit"
     # Without a cgroup the limit is one of address space, which Python can catch.
     r = remit.run("x = bytearray(1 << 30)", memory="300M", disk="16M")
@@ -142,14 +142,14 @@ def test_raising_callback_ends_the_run():
     begun = time.monotonic()
     with pytest.raises(KeyError, match="mine"):
         remit.run("while True: print(1)", on_output=fail, timeout=600)
-    assert time.monotonic() - begun < PATIENCE
+    assert time.monotonic() - begun < EVENT_TIMEOUT_S
 
 
 def test_ctrl_c_interrupts_the_run():
     started, begun = time.monotonic(), Begun()
     with pytest.raises(KeyboardInterrupt), begun.then_signal():
         remit.run(SPINS, timeout=600, on_output=begun)
-    assert time.monotonic() - started < 2 * PATIENCE
+    assert time.monotonic() - started < 2 * EVENT_TIMEOUT_S
     assert remit.run("print(1)").ok, "and the next one runs"
 
 
@@ -160,7 +160,7 @@ def test_signal_handler_without_exception_ends_nothing():
     before = signal.signal(signal.SIGUSR1, lambda *_: os.write(write, b"whole\n"))
     try:
         with open(read) as stdin, begun.then_signal(signal.SIGUSR1):
-            r = remit.run("print('begun', flush=True); print(input())", stdin=stdin, on_output=begun, timeout=PATIENCE)
+            r = remit.run("print('begun', flush=True); print(input())", stdin=stdin, on_output=begun, timeout=EVENT_TIMEOUT_S)
         assert r.stdout == "begun\nwhole\n"
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -226,7 +226,7 @@ def test_close_waits_for_running_programs():
     code = "print('begun', flush=True)\nimport time; time.sleep(0.5); print('whole')"
     thread = threading.Thread(target=lambda: seen.append(connection.run(code, on_output=begun)))
     thread.start()
-    begun.await_it()
+    begun.wait_until_begun()
     connection.close()
     thread.join()
     assert seen[0].stdout == "begun\nwhole\n"
@@ -253,7 +253,7 @@ def test_other_threads_run_while_one_waits():
 
     thread = threading.Thread(target=work)
     with open(read) as stdin:
-        r = remit.run("print('begun', flush=True); print(input())", stdin=stdin, on_output=lambda *_: thread.ident or thread.start(), timeout=PATIENCE)
+        r = remit.run("print('begun', flush=True); print(input())", stdin=stdin, on_output=lambda *_: thread.ident or thread.start(), timeout=EVENT_TIMEOUT_S)
     thread.join()
     os.close(write)
     assert r.stdout == "begun\nworked\n"

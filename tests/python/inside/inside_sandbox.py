@@ -12,7 +12,7 @@ from typing import Dict, List, Literal, Optional
 
 import pytest
 import remit
-from moments import PATIENCE, SLEEPS, SPINS, Begun
+from waiting import EVENT_TIMEOUT_S, SLEEPS, SPINS, Begun
 
 
 def add(a: int, b: int = 1) -> int:
@@ -84,7 +84,7 @@ def test_second_concurrent_cell_is_refused():
     with remit.Sandbox(timeout=600) as sandbox:
         thread = threading.Thread(target=lambda: sandbox.run(SLEEPS, on_output=begun))
         thread.start()
-        begun.await_it()
+        begun.wait_until_begun()
         with pytest.raises(remit.Busy, match="one at a time"):
             sandbox.run("1")
         with pytest.raises(remit.Busy):
@@ -120,7 +120,7 @@ def test_two_event_loops_take_turns():
             assert asyncio.run(sandbox.run_async(f"{n}")).value.json == n
         thread = threading.Thread(target=lambda: asyncio.run(sandbox.run_async(SLEEPS, on_output=begun)))
         thread.start()
-        begun.await_it()
+        begun.wait_until_begun()
         with pytest.raises(remit.Busy, match="one at a time"):
             asyncio.run(sandbox.run_async("1"))
         sandbox.interrupt()
@@ -172,7 +172,7 @@ def test_concurrent_calls_do_not_wait_for_each_other():
     together = threading.Barrier(4)
 
     def wait(n: int) -> int:
-        together.wait(PATIENCE)
+        together.wait(EVENT_TIMEOUT_S)
         return n
 
     async def wait_async(n: int) -> int:

@@ -5,11 +5,11 @@
 # expect: of many calls at once no more are passed on than may be
 
 os.write(3, b"".join(call_frames(n, "slow", b'{"text": "x"}') for n in range(1, 11)))
-outcomes = [reply() for _ in range(10)]
+outcomes = [read_reply() for _ in range(10)]
 good = [text for outcome, text in outcomes if outcome == "ok"]
 for outcome, text in outcomes:
     if outcome != "ok":
         refused(outcome, text)
 if len(good) > 2:
     went_through("tool_concurrency", "%d calls at once" % len(good))
-verdict()
+report_outcome()

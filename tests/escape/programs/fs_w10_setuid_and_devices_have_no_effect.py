@@ -20,4 +20,4 @@ for folder in (os.getcwd(), "/tmp", "/dev/shm"):
             refused(folder, name.lower())
         else:
             went_through(folder, "not " + name.lower())
-verdict()
+report_outcome()

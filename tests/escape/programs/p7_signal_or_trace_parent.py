@@ -18,4 +18,4 @@ else:
     refused("tgkill(%d)" % parent, errname(err))
 for path in ("/proc/%d/mem" % parent, "/proc/%d/fd" % parent, "/proc/%d/root" % parent):
     attempt(path, os.listdir if path.endswith("fd") else os.stat, path)
-verdict()
+report_outcome()

@@ -9,13 +9,13 @@ import threading
 import time
 from typing import Callable, Iterator
 
-PATIENCE = 60
+EVENT_TIMEOUT_S = 60
 # Of a policy: who ends before it was ended by a timeout of its own.
-DEFAULT_TIMEOUT = 30
+DEFAULT_TIMEOUT_S = 30
 
 
 def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + EVENT_TIMEOUT_S
     while not condition():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)  # a look now and then
@@ -27,8 +27,8 @@ class Begun(threading.Event):
     def __call__(self, stream: str, text: str) -> None:
         self.set()
 
-    def await_it(self) -> None:
-        assert self.wait(PATIENCE), "it never began"
+    def wait_until_begun(self) -> None:
+        assert self.wait(EVENT_TIMEOUT_S), "it never began"
 
     @contextlib.contextmanager
     def then_signal(self, number: int = signal.SIGINT) -> Iterator[None]:
@@ -36,7 +36,7 @@ class Begun(threading.Event):
         lock, over = threading.Lock(), threading.Event()
 
         def act() -> None:
-            self.await_it()
+            self.wait_until_begun()
             time.sleep(0.1)  # the main thread waits again
             with lock:
                 if not over.is_set():

@@ -35,4 +35,4 @@ for labels in (
 for tail in (b"\xc0\x0c", b"\x40a\0", b"\xff"):
     code, count = ask(b"api", b"example", tail=tail)
     (went_through if code == 0 or count else refused)(repr(tail), str(code))
-verdict()
+report_outcome()
