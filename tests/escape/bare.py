@@ -1,4 +1,4 @@
-"""The hostile programs in the tier landlock: which of them, and what it does not promise."""
+"""The hostile programs in the tier landlock: which of them apply, and what the tier does not promise."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LIFTED = {
     "files": "unlimited",
     "memory_fallback": "per_process",
 }
-# Fields that the tier refuses to promise, and what it refuses to grant.
+# Fields that the tier cannot enforce, so that it refuses policies with them.
 REFUSED_FIELDS = ("disk_bytes", "files", "processes")
 
-# What docs/guide/containers.md says is not kept, or is another world than the program
-# looks for.
+# docs/guide/containers.md lists these as not enforced, or the program expects an environment
+# that this tier does not have.
 NOT_PROMISED = {
-    "fs_r15_metadata": "metadata can be seen",
+    "fs_r15_metadata": "metadata is visible",
     "fs_w10_setuid_and_devices_have_no_effect": "the workspace has the mount flags of the host's folder",
-    "in4_host_name": "the host's name can be seen",
-    "p5_image_unchanged": "a link of the runtime leads to a file that is there and cannot be read",
-    "p7_signal_or_trace_parent": "that a process exists can be seen",
+    "in4_host_name": "the host's name is visible",
+    "p5_image_unchanged": "a link of the runtime leads to a file that exists and cannot be read",
+    "p7_signal_or_trace_parent": "the existence of a process is visible",
     "pr6_load_library_from_workspace": "libraries can be loaded from the workspace",
 }
 
@@ -40,7 +40,7 @@ def is_testable(program: Program) -> bool:
         return False
     if policy.get("tier", "local") != "local" or any(m["host"] != m["jail"] for m in policy.get("mounts", ())):
         return False
-    # Packages are installed in a jail of the tier local.
+    # Packages are installed in a jail of the tier local, which needs namespaces.
     return program.name not in NOT_PROMISED and not policy.get("packages")
 
 
@@ -50,7 +50,7 @@ def for_landlock_tier(program: Program) -> Program:
 
 @functools.lru_cache(maxsize=None)
 def without_namespaces(binary: str) -> str:
-    """A program that starts this one where namespaces are forbidden."""
+    """Returns a program that starts this one where namespaces are forbidden."""
     path = get_world().dir / f"contained-{len(binary)}-{abs(hash(binary))}"
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {CONTAIN} {binary} "$@"\n')
     path.chmod(0o755)

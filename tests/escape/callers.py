@@ -1,4 +1,4 @@
-"""Who runs Remit here, which binaries there are, and what keeps what."""
+"""The users who run Remit in these tests, the binaries, and the mechanisms of each field."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def landlock_abi() -> int:
 
 
 def sufficient_here(program: program_module.Program) -> list[str]:
-    """Those of `kept-by` that this kernel has in full."""
+    """Returns the mechanisms of `kept-by` that this kernel fully supports."""
     return [m for m in program.kept_by if m != "landlock" or landlock_abi() >= program.landlock_abi]
 
 
 @functools.lru_cache(maxsize=None)
 def mechanisms_here(label: str) -> dict[str, set[str]] | None:
-    """What keeps each field for this user, by asking; None if nobody answers."""
+    """Returns the mechanisms of each field for this user, as a run reports them; None if it reports none."""
     if not jail_run.is_executable(release_binary()):
         return None
     one = jail_run.run(
@@ -93,7 +93,7 @@ def record_coverage(
     variant: str,
     tier: str = "local",
 ) -> None:
-    """Append who was tested to the file that REMIT_COVERAGE names."""
+    """Appends what was tested, and for which user, to the file that REMIT_COVERAGE names."""
     path = os.environ.get("REMIT_COVERAGE")
     if not path:
         return

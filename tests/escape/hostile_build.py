@@ -1,13 +1,13 @@
-"""A source package that attacks while it is built: its own build backend (PEP 517).
+"""A source package that attacks while it is built: it contains its build backend (PEP 517).
 
-FOUND is what became of each attempt; the built module says it.
+FOUND holds the outcome of each attempt; the built module contains it.
 """
 
 import os
 import socket
 import zipfile
 
-# The harness puts ARG, what it planted on the host, before this.
+# The harness puts a line before this file that sets ARG: what it planted on the host.
 FOUND = []
 
 

@@ -1,4 +1,4 @@
-"""One run of a hostile program, and everything that was seen of it."""
+"""Runs a hostile program and collects everything that can be observed about the run."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from world import World, start_victim
 
 LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 PATH = "/usr/local/bin:/usr/bin:/bin"
-# Beyond any deadline of a policy: a run that needs this hangs.
+# Longer than any deadline of a policy: a run that reaches this hangs.
 HANG_TIMEOUT_S = 300
 
 
 @dataclasses.dataclass
 class Run:
-    result: dict | None  # the JSON object of remit, None if there is none
-    stdout: str  # of remit itself
+    result: dict | None  # the JSON object that remit printed, or None
+    stdout: str  # what remit itself wrote
     stderr: str
-    report: dict  # of launch.py
-    findings: dict[str, str]  # of the world
-    artifacts: dict[str, str]  # what is wrong with those that left
-    directory: str  # the folder the program was started from
+    report: dict  # what launch.py reported
+    findings: dict[str, str]  # what happened to the bait (World.findings)
+    artifacts: dict[str, str]  # what is wrong with the exported files
+    directory: str  # where the program was started
 
     @property
     def status(self) -> str:
@@ -42,7 +42,7 @@ class Run:
         return (self.result or {}).get(stream) or ""
 
     def last_report(self) -> str:
-        """The last line in which the program said how it went."""
+        """Returns the last line that reports an outcome: CONTAINED or ESCAPED."""
         for stream in ("stdout", "stderr"):
             for line in reversed(self.output(stream).splitlines()):
                 if line.startswith(("CONTAINED", "ESCAPED")):
@@ -67,7 +67,7 @@ class Run:
             rest = {k: v for k, v in self.result.items() if k != "enforcement"}
             shown = json.dumps(rest, indent=1)
         return (
-            f"status {self.status}, said {self.last_report()!r}\n"
+            f"status {self.status}, last report {self.last_report()!r}\n"
             f"outside: {self.findings}, launch: {self.report}\n"
             f"remit's stderr: {self.stderr[-2000:]}\n"
             f"result: {shown[:6000]}"
@@ -75,7 +75,7 @@ class Run:
 
 
 class Caller:
-    """A user who runs Remit: root, or an ordinary one."""
+    """A user who runs Remit: root or an ordinary user."""
 
     def __init__(self, label: str, name: str) -> None:
         entry = pwd.getpwnam(name)
@@ -115,7 +115,7 @@ def environment(caller: Caller, world: World, left_out: tuple[str, ...]) -> dict
 def launch_config(
     argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
 ) -> dict:
-    """For launch.py, as a file launch.json in that folder."""
+    """Returns the content of launch.json, which launch.py reads in `cwd`."""
     return {
         "uid": caller.uid,
         "gid": caller.gid,
@@ -147,7 +147,7 @@ def _launcher() -> subprocess.Popen:
 def _launch(
     argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
 ) -> tuple[str, str, dict]:
-    """What it wrote to stdout and stderr, and the report of launch.py."""
+    """Runs the command below launch.py. Returns its stdout, its stderr and the report of launch.py."""
     config = launch_config(argv, caller, world, cwd, env)
     (cwd / "launch.json").write_text(json.dumps(config))
     names = [str(cwd / name) for name in ("launch.json", "report", "stdout", "stderr")]
@@ -164,7 +164,7 @@ def _launch(
 
 
 def make_run_directory(world: World) -> pathlib.Path:
-    """A folder to start something from."""
+    """Makes a directory in which a program can be started."""
     directory = world.runs / f"run-{secrets.token_hex(6)}"
     directory.mkdir(mode=0o755)
     directory.chmod(0o755)
@@ -183,7 +183,7 @@ def run(
     more_environment: dict | None = None,
 ) -> Run:
     directory = make_run_directory(world)
-    # Not below it: a result names where its artifacts are.
+    # It is not below the run's directory: a result names where its artifacts are.
     out = world.runs / directory.name.replace("run-", "out-")
     out.mkdir()
     out.chmod(0o777)
@@ -198,8 +198,8 @@ def run(
             round=round_number,
             earlier=list(earlier),
         )
-        # Relative names: so no path of the host is known to Remit by the
-        # caller's own words, and none may appear in a result.
+        # Relative names: the caller gives Remit no path of the host, so none may
+        # appear in a result.
         argv = [binary, "run", "--json", "--policy", "policy.json", "program.py"]
         if "artifact_export_paths" in policy:
             argv[2:2] = ["--artifacts", f"../{out.name}"]
@@ -230,7 +230,7 @@ def run(
 
 
 def inspect_artifacts(out: pathlib.Path, policy: dict, world: World) -> dict[str, str]:
-    """What left the jail and should not have: the secret, or more than the caps."""
+    """Returns what should not have been exported: the secret, or more than the caps allow."""
     files = [path for path in out.rglob("*") if path.is_file()]
     sizes = [path.stat().st_size for path in files]
     measured = {
@@ -255,8 +255,8 @@ def attack(
     more_environment: dict | None = None,
     ready: Callable[[], None] = lambda: None,
 ) -> list[Run]:
-    """All rounds of a program, each in a jail of its own; `ready` is called
-    before each."""
+    """Runs all rounds of a program, each in a new jail. Calls `ready` before
+    each round."""
     world.reset()
     rounds: list[Run] = []
     for number in range(1, program.runs + 1):

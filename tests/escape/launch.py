@@ -1,13 +1,15 @@
 """
-Start one command as some user, and say what was left when it had ended.
+Starts one command as a given user, and reports the processes that remain when
+it has ended.
 
     launch.py CONFIG.json REPORT.json
-    launch.py       one for each line of standard input: a JSON array of these
-                    two and of files for its output; answered by an empty line
+    launch.py       starts one command for each line of standard input: a JSON
+                    array of these two and of two files for its output. Prints
+                    an empty line when the command has ended
 
-A separate process, because it makes itself the subreaper of all that the
-command starts: whoever is still there afterwards is a child of ours, whatever
-it did to hide. The command gets a session keyring with one planted key.
+It is a separate process because it makes itself the subreaper of everything
+that the command starts: a process that remains is then its child, whatever it
+did to hide. The command gets a session keyring with one planted key.
 """
 
 import ctypes
@@ -26,8 +28,8 @@ SYS = {
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEY_SPEC_SESSION_KEYRING = -3
 EXIT_GRACE_S = 3.0
-# For who is being ended, and while one of Remit's own is there: it may have to end others, or to remove what keepers
-# left that others have killed.
+# Applies while every remaining process is exiting, or while one of Remit's remains: it may have to end other processes,
+# or to remove what killed keepers left.
 REMIT_EXIT_GRACE_S = 60.0
 PF_EXITING = 4
 
@@ -44,12 +46,12 @@ def plant_key(description, payload):
         len(payload),
         ctypes.c_long(KEY_SPEC_SESSION_KEYRING),
     )
-    # Where a container forbids keys there is nothing to steal.
+    # A container may forbid keys: then there is no key to steal.
     return key > 0
 
 
 def become(config):
-    # Before it is the user: who has it has it still, and it does not count against the user's quota.
+    # The key is planted before the change of user: the process keeps it, and it does not count against the user's quota.
     plant_key(config["key_desc"], config["key_payload"])
     if os.geteuid() == 0 and config["uid"] != 0:
         os.setgroups([])
@@ -61,7 +63,7 @@ def become(config):
 
 
 def children():
-    """Of this process, zombies left out. /proc/PID/stat: state, parent."""
+    """Returns the pid and name of each child of this process, without zombies. /proc/PID/stat has state and parent."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -93,7 +95,7 @@ def is_remit(pid):
 
 
 def is_exiting(pid):
-    """Killed, and gone as soon as it gets a processor. /proc/PID/stat: the seventh behind the name are its flags."""
+    """Whether a process was killed and ends as soon as it gets a processor. In /proc/PID/stat the flags are the seventh field after the name."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             flags = int(f.read().rpartition(")")[2].split()[6])
@@ -113,11 +115,11 @@ def leftovers():
         grace = REMIT_EXIT_GRACE_S if any(map(is_remit, pids)) or all(map(is_exiting, pids)) else EXIT_GRACE_S
         if not left or time.monotonic() > begun + grace:
             return left
-        time.sleep(0.01)  # a look now and then
+        time.sleep(0.01)  # polls
 
 
 def kill_all():
-    """Only children of ours, by their number, until there are none."""
+    """Kills the children of this process, by pid, until none is left."""
     end = time.monotonic() + REMIT_EXIT_GRACE_S
     while time.monotonic() < end:
         left = children()
@@ -128,7 +130,7 @@ def kill_all():
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        time.sleep(0.01)  # a look now and then
+        time.sleep(0.01)  # polls
         reap()
 
 
@@ -155,7 +157,7 @@ def launch(config_path, report_path):
             os.kill(pid, signal.SIGKILL)
             status = os.waitpid(pid, 0)[1]
         else:
-            time.sleep(0.002)  # a look now and then
+            time.sleep(0.002)  # polls
     report["wall"] = time.monotonic() - start
     report["exit"] = os.waitstatus_to_exitcode(status)
     report["left"] = leftovers()
@@ -174,7 +176,7 @@ def redirect(*paths):
 
 
 def serve():
-    """A fork for each: an interpreter takes longer to start than most programs run."""
+    """Forks for each command, since an interpreter takes longer to start than most programs run."""
     for line in sys.stdin:
         config_path, report_path, out, err = json.loads(line)
         pid = os.fork()

@@ -1,4 +1,4 @@
-"""Was the attack contained, or did it escape? The only place that decides."""
+"""Decides whether an attack was contained or escaped. No other module does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from program import Program
 
 
 def _must_have_reported(program: Program, run: Run) -> bool:
-    """Whether the program itself came to its last line."""
+    """Whether the program must have reached the line that reports its outcome."""
     if run.status == "ok":
         return True
     return run.status == "exit" and program.judge == "program"
@@ -28,7 +28,7 @@ def _outside_problems(
     if run.report.get("left"):
         problems.append(f"processes are left: {run.report['left']}")
     if run.report.get("wall", 0) > program.within:
-        problems.append(f"took {run.report['wall']:.1f} s, not {program.within:g}")
+        problems.append(f"took {run.report['wall']:.1f} s, expected at most {program.within:g}")
     if not caller.victim_is_alive():
         problems.append("a process of the caller was killed")
     return problems
@@ -42,11 +42,11 @@ def _result_problems(program: Program, run: Run) -> list[str]:
     if reported.startswith("ESCAPED"):
         problems.append(reported)
     elif _must_have_reported(program, run) and not reported.startswith("CONTAINED"):
-        problems.append("the program did not say how it went")
+        problems.append("the program did not report its outcome")
     if program.signal is not None and run.signal_number() != program.signal:
         problems.append(f"signal {run.signal_number()}, expected {program.signal}")
     code = (run.result or {}).get("exit_code")
-    # A program that was killed for its frames has no code of its own.
+    # A program that was killed because of its frames has no exit code.
     if program.exit_code is not None and run.status != "killed":
         if code != program.exit_code:
             problems.append(f"exit code {code}, expected {program.exit_code}")
@@ -59,7 +59,7 @@ def containment_problems(
     caller: Caller,
     tolerated: tuple[str, ...] = (),
 ) -> list[str]:
-    """Why these rounds prove no containment: empty if they do."""
+    """Returns the reasons why these rounds do not prove containment: none if they do."""
     problems = []
     for number, run in enumerate(rounds, 1):
         if run.result is None:
@@ -72,7 +72,7 @@ def containment_problems(
 
 
 def control_problems(program: Program, rounds: list[Run]) -> list[str]:
-    """Why the control failed to escape: empty if it did."""
+    """Returns the reasons why the control is not an escape: none if it escaped."""
     last = rounds[-1]
     if last.result is None:
         return [f"no result: {last.stderr[-500:]}"]
@@ -83,5 +83,5 @@ def control_problems(program: Program, rounds: list[Run]) -> list[str]:
         problems.append(f"status {last.status}, said {last.last_report()!r}")
     missing = set(program.witness) - seen
     if missing:
-        problems.append(f"the harness saw nothing of: {sorted(missing)}")
+        problems.append(f"the harness did not observe: {sorted(missing)}")
     return problems

@@ -1,4 +1,4 @@
-# Prepended to every program by the harness: a program is one file.
+# The harness prepends this to every program, so that a program is one file.
 import ctypes
 import errno
 import json
@@ -8,10 +8,10 @@ import struct
 import sys
 import time
 
-# What the harness planted on the host. See world.py.
+# Names and places of what the harness planted on the host. See world.py.
 ARG = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 
-# Names in the order of their numbers; "=N" goes on at N.
+# Names in the order of their numbers; "=N" continues at N.
 _X86_64 = """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk
     rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv
@@ -109,7 +109,7 @@ _AARCH64 = """
     mq_timedsend_time64 mq_timedreceive_time64 semtimedop_time64
     rt_sigtimedwait_time64 futex_time64 sched_rr_get_interval_time64
 """
-# From 424 on a call has one number everywhere.
+# From 424 on a call has the same number on every architecture.
 _COMMON = """
     =424 pidfd_send_signal io_uring_setup io_uring_enter io_uring_register
     open_tree move_mount fsopen fsconfig fsmount fspick pidfd_open clone3
@@ -142,11 +142,11 @@ NR = _numbers(_AARCH64 if MACHINE == "aarch64" else _X86_64, _COMMON)
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 
-# An address no process has: a call that gets as far as reading it says EFAULT,
-# and by that we know that no filter stood before the kernel.
+# An address that no process has. A call that gets as far as reading it returns
+# EFAULT, which shows that no filter stopped the call.
 BAD = 1
 
-# What a filter says when it refuses.
+# The errors that a filter returns when it refuses.
 REFUSED = (errno.EPERM, errno.ENOSYS)
 
 tried = []  # attacks that were refused, and how
@@ -184,14 +184,14 @@ def went_through(label, what="ok"):
 
 
 def leak(label, data):
-    """The attack read this. Printed, so that the harness sees it as well."""
+    """Reports what the attack read, and prints it so that the harness finds it too."""
     text = data if isinstance(data, str) else bytes(data).decode("latin-1")
     print("LEAK", label, text[:4000])
     went_through(label, "read %d bytes" % len(text))
 
 
 def attempt(label, attack, *args):
-    """Call attack(*args): an OSError is a refusal, anything else is not."""
+    """Calls attack(*args). An OSError is a refusal; anything else is not."""
     try:
         result = attack(*args)
     except OSError as e:
@@ -202,7 +202,7 @@ def attempt(label, attack, *args):
 
 
 def reach(label, name, *args, answers=REFUSED):
-    """True if a system call got past the filter, whatever came of it."""
+    """Makes a system call. Returns whether it passed the filter, whatever its result."""
     if not isinstance(name, int) and name not in NR:
         refused(label, "not on " + MACHINE)
         return False
@@ -232,8 +232,8 @@ def escaped(what):
 
 def lasting(seconds):
     """
-    Steps for so long. One that takes long counts as a short one: who keeps the
-    time outside may have got no processor meanwhile either.
+    Yields for this many seconds. A long step counts as a short one: the keeper,
+    which keeps the time outside, may not have had a processor either.
     """
     before = time.monotonic()
     while seconds > 0:
@@ -244,7 +244,7 @@ def lasting(seconds):
 
 
 def report_outcome():
-    """The last line: ESCAPED if anything went through."""
+    """Prints the last line: ESCAPED if anything went through, or else CONTAINED."""
     if got:
         escaped("; ".join(got)[:2000])
     elif tried:
@@ -257,7 +257,7 @@ _code_pages = []
 
 
 def machine_code(code):
-    """The address of these instructions, ready to run."""
+    """Maps these instructions executable, and returns their address."""
     page = mmap.mmap(
         -1,
         mmap.PAGESIZE,
@@ -283,8 +283,8 @@ _raw = None
 
 def raw_child(nr, a=0, b=0, c=0, d=0, e=0):
     """
-    A fork-like system call, whose child does nothing but exit. The child
-    touches no stack, so it may share ours: any clone flags can be tried.
+    Makes a fork-like system call, whose child only exits. The child touches no
+    stack, so it may share the parent's: any clone flags can be tried.
     """
     global _raw
     if _raw is None:
@@ -295,7 +295,7 @@ def raw_child(nr, a=0, b=0, c=0, d=0, e=0):
 
 
 def reach_child(label, nr, *args, answers=REFUSED):
-    """As reach(), for calls that return twice."""
+    """Like reach(), for calls that return twice."""
     ret, err = raw_child(nr, *args)
     if ret == -1 and err in answers:
         refused(label, errname(err))
@@ -305,12 +305,12 @@ def reach_child(label, nr, *args, answers=REFUSED):
 
 
 def records(**pairs):
-    """The payload of most frames."""
+    """Returns records, the payload of most frames."""
     return b"".join(k.encode() + b"\0" + v.encode() + b"\0" for k, v in pairs.items())
 
 
 def call_frames(number, tool, arguments, bytes=None):
-    """A call of a tool, as the runner would send it."""
+    """Returns the frames of a tool call, as the runner would send them."""
     n = len(arguments) if bytes is None else bytes
     return frame("CALL", records(id=str(number), name=tool, bytes=str(n))) + b"".join(
         frame("CALL_DATA", arguments[at : at + 65536]) for at in range(0, len(arguments), 65536)
@@ -318,7 +318,7 @@ def call_frames(number, tool, arguments, bytes=None):
 
 
 def read_reply():
-    """The next answer: its outcome and its text."""
+    """Reads the next reply. Returns its outcome and its text."""
     def read_exactly(n):
         data = b""
         while len(data) < n:
@@ -341,7 +341,7 @@ def read_reply():
 
 
 def frame(kind, payload=b"", length=None):
-    """A frame of the channel on descriptor 3; `kind` is a name or a number."""
+    """Returns a frame for the channel on descriptor 3; `kind` is a name or a number."""
     kind = ARG["frames"].get(kind, kind)
     n = len(payload) if length is None else length
     return struct.pack("<IB3x", n, kind) + payload

@@ -1,4 +1,4 @@
-"""A hostile program: its file, and what the comment lines at its top promise."""
+"""A hostile program: its file, and the headers in the comment lines at its top."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import signal
 FOLDER = pathlib.Path(__file__).parent
 PRELUDE = FOLDER / "prelude.py"
 PROGRAMS = FOLDER / "programs"
-STRICT_TIMEOUT = 10  # of the preset
+STRICT_TIMEOUT = 10  # seconds, in the preset
 
 HEADER = re.compile(r"^# ([a-z-]+): (.*)$")
 JUDGES = ("program", "status", "outside")
@@ -27,27 +27,27 @@ class BadHeader(Exception):
 @dataclasses.dataclass(frozen=True)
 class Program:
     path: pathlib.Path
-    id: str  # of the catalogue
-    field: str  # the policy field whose promise is attacked
-    kept_by: tuple[str, ...]  # each of these alone stops it
+    id: str  # its row of the catalogue
+    field: str  # the policy field that is attacked
+    kept_by: tuple[str, ...]  # the mechanisms, each of which alone stops it
     expect: str  # the observation that proves containment
-    policy: dict  # over the strict preset; "@name@" is a path of the world
+    policy: dict  # added to the strict preset; "@name@" is a path of the world
     statuses: tuple[str, ...]
     users: tuple[str, ...]
-    control: bool  # with everything left out it must escape
-    control_reason: str  # why there is no control
-    leaves_out: tuple[str, ...]  # instead of the field's own mechanisms
-    judge: str  # who says what happened: the program, the status, the harness
+    control: bool  # whether it must escape with all mechanisms left out
+    control_reason: str  # why it has no control
+    leaves_out: tuple[str, ...]  # what the control leaves out instead of the field's mechanisms
+    judge: str  # what decides the outcome: the program, the status or the harness
     witness: tuple[str, ...]  # what the harness must see in the control
-    tolerates: tuple[str, ...]  # what it may see when one mechanism is kept
-    runs: int  # rounds, one after the other, in jails of their own
+    tolerates: tuple[str, ...]  # what it may see when only one mechanism is kept
+    runs: int  # rounds, one after the other, each in a new jail
     signal: int | None
     exit_code: int | None
     stdout_cap: int | None
     stderr_cap: int | None
-    machine: str | None  # the only architecture it makes sense on
-    control_needs: str | None  # bait that not every harness can lay out
-    landlock_abi: int  # from which on Landlock alone stops it
+    machine: str | None  # the only architecture that it applies to
+    control_needs: str | None  # bait that only root can place
+    landlock_abi: int  # the first version with which Landlock alone stops it
 
     @property
     def name(self) -> str:
@@ -55,12 +55,12 @@ class Program:
 
     @property
     def within(self) -> float:
-        """Seconds: it ends soon after its time is over, on a machine that may have other work."""
+        """How many seconds the run may take: its timeout, and time for a machine that has other work."""
         number, unit = re.fullmatch(r"(\d+)(m?s)?", str(self.policy.get("timeout", STRICT_TIMEOUT))).groups()
         return float(number) / (1000 if unit == "ms" else 1) + 30
 
     def source(self) -> str:
-        """What is sent into the jail: one file."""
+        """Returns the one file that is sent into the jail."""
         return PRELUDE.read_text() + "\n" + self.path.read_text()
 
 
@@ -116,7 +116,7 @@ def load(path: pathlib.Path) -> Program:
     if headers:
         raise BadHeader(f"{path.name}: unknown headers {sorted(headers)}")
     if not program.control and not program.control_reason:
-        raise BadHeader(f"{path.name}: no control, and no reason")
+        raise BadHeader(f"{path.name}: \"control: no\" needs a reason")
     if program.judge not in JUDGES or set(program.witness) - set(WITNESSES):
         raise BadHeader(f"{path.name}: unknown judge or witness")
     return program

@@ -1,10 +1,10 @@
 """
 The same programs in the tier landlock, where a container forbids namespaces.
 
-bare            every program whose field the tier promises: contained, and no
-                workspace is left.
-bare control    Landlock and the filter left out: it escapes. A few programs, one
-                for each way out that only these two close here.
+bare            every program whose field the tier enforces: it is contained, and
+                no workspace is left.
+bare control    without Landlock and the filter it escapes. A few programs, one for
+                each way out that only these two close in this tier.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cases():
 
 @functools.lru_cache(maxsize=None)
 def workspace_parent() -> str:
-    """Where nobody else has workspaces."""
+    """Makes a directory for workspaces that only these tests use."""
     folder = tempfile.mkdtemp(prefix="remit-bare-", dir="/tmp")
     os.chmod(folder, 0o1777)
     atexit.register(shutil.rmtree, folder)
@@ -52,10 +52,10 @@ def attack_bare(program: Program, label: str, binary: str, left_out: tuple[str, 
 
 
 def remaining_workspaces() -> list[str]:
-    """Workspaces, after a while."""
+    """Waits until no workspace is left. Returns those that are left after 60 seconds."""
     end = time.monotonic() + 60
     while (found := os.listdir(workspace_parent())) and time.monotonic() < end:
-        time.sleep(0.02)  # a look now and then
+        time.sleep(0.02)  # polls
     return found
 
 

@@ -1,11 +1,12 @@
 """
-Every hostile program, as every user, in three variants (test_warm.py has more):
+Every hostile program, as every user, in three variants (test_warm_escape.py has
+more):
 
 release     the product as it is: contained.
 control     all mechanisms of the field left out: it escapes. Otherwise the
             program proves nothing.
 alone       one mechanism of `kept-by` kept, the others of the field left out:
-            contained again. So each is a lock of its own.
+            contained again. So each mechanism is sufficient.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ BENIGN = "print(6 * 7)"
 
 
 def field_mechanisms(program: Program, kept: dict[str, set[str]]) -> set[str]:
-    """What is left out in the control: the field's locks on this host."""
+    """Returns what the control leaves out: the field's mechanisms on this host."""
     if program.leaves_out:
         active = set().union(*kept.values())
         return set(program.leaves_out) & active
@@ -43,8 +44,8 @@ def field_mechanisms(program: Program, kept: dict[str, set[str]]) -> set[str]:
 
 
 def mechanisms_to_test_alone(program: Program, kept: dict[str, set[str]]) -> list[str]:
-    """The mechanisms to try alone. With nothing else left out there is no
-    difference to the release, so a single lock is not tried again."""
+    """Returns the mechanisms to test alone. If a field has only one mechanism, the
+    release variant has tested it alone already."""
     mechanisms = field_mechanisms(program, kept)
     return [m for m in sufficient_here(program) if m in mechanisms and mechanisms - {m}]
 
@@ -83,7 +84,7 @@ def fail_with(program: Program, problems: list[str], rounds) -> None:
 def enforced(program: Program, label: str) -> dict[str, set[str]]:
     kept = release_rounds(program.name, label)[-1].mechanisms()
     if not kept:
-        skip_or_fail("the release gave no enforcement to compare with")
+        skip_or_fail("the release binary reported no enforcement to compare with")
     return kept
 
 
@@ -93,7 +94,7 @@ def test_release_contains(program, caller_label):
     rounds = release_rounds(program.name, caller_label)
     fail_with(program, containment_problems(program, rounds, caller), rounds)
 
-    # The next run of somebody who means no harm.
+    # A harmless run must work afterwards.
     after = run(release_binary(), BENIGN, {}, caller, get_world())
     assert after.status == "ok" and after.output("stdout") == "42\n", after.describe()
     mechanisms = field_mechanisms(program, rounds[-1].mechanisms())
@@ -105,9 +106,9 @@ def test_control_escapes(program, caller_label):
     binary = require_built(holes_binary())
     bait = program.control_needs
     if bait and not getattr(get_world(), bait).exists():
-        skip_or_fail(f"only root can lay out the {bait}")
+        skip_or_fail(f"only root can place the bait \"{bait}\"")
     mechanisms = field_mechanisms(program, enforced(program, caller_label))
-    assert mechanisms, f"nothing keeps {program.field}, so nothing can be left out"
+    assert mechanisms, f"no mechanism enforces {program.field}, so none can be left out"
     rounds = attack(
         binary, program, get_caller(caller_label), get_world(), tuple(sorted(mechanisms))
     )
@@ -120,7 +121,7 @@ def test_single_mechanism_contains(program, caller_label, mechanism):
     caller = get_caller(caller_label)
     mechanisms = field_mechanisms(program, enforced(program, caller_label))
     if mechanism not in mechanisms:
-        skip_or_fail(f"{mechanism} does not keep {program.field} here")
+        skip_or_fail(f"{mechanism} does not enforce {program.field} here")
     others = tuple(sorted(mechanisms - {mechanism}))
     rounds = attack(binary, program, caller, get_world(), others)
     problems = containment_problems(program, rounds, caller, program.tolerates)
@@ -144,4 +145,4 @@ def test_release_ignores_remit_holes(name, caller_label):
     )
     fail_with(program, containment_problems(program, rounds, caller), rounds)
     kept = rounds[-1].mechanisms()
-    assert set(sufficient_here(program)) <= kept[program.field], "a hole was made"
+    assert set(sufficient_here(program)) <= kept[program.field], "REMIT_HOLES took effect"

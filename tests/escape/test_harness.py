@@ -1,4 +1,4 @@
-"""The harness itself: whatever a broken product does, it must be noticed."""
+"""Tests of the harness: it must detect everything that a broken product could do."""
 
 import textwrap
 
@@ -13,16 +13,16 @@ FAKE = """\
 import json, os, socket, subprocess, sys, time
 arg = json.loads(sys.argv[-1])
 result = {"status": "ok", "exit_code": 0, "signal": None, "enforcement": []}
-result |= {"stdout": "CONTAINED by nobody\\n", "stderr": ""}
+result |= {"stdout": "CONTAINED by a stand-in\\n", "stderr": ""}
 @ACT@
 print(json.dumps(result))
 """
 
-# What a broken product might do, and the words by which it is noticed.
+# What a broken product might do, and words of the harness's report.
 BREACHES = {
     "status": ("result['status'] = 'killed'", "status killed"),
     "escape": ("result['stdout'] = 'ESCAPED x\\n'", "ESCAPED x"),
-    "silence": ("result['stdout'] = ''", "did not say"),
+    "silence": ("result['stdout'] = ''", "did not report"),
     "no result": ("result = 'nothing'", "no result"),
     "crash": ("os._exit(1)", "no result"),
     "canary": ("result['stderr'] = open(arg['secret_path']).read()", "canary"),
@@ -61,7 +61,7 @@ BREACHES = {
 
 @pytest.fixture
 def fake(request):
-    """A stand-in for remit that does one thing wrong."""
+    """Makes a stand-in for remit that does one thing wrong."""
     path = get_world().dir / "fake"
     path.write_text(FAKE.replace("@ACT@", textwrap.dedent(request.param)))
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The programs as data: headers, and that no row of the catalogue was lost."""
+"""The programs as data: their headers are valid, and every row of the catalogue has a program."""
 
 import re
 
@@ -6,9 +6,8 @@ import pytest
 from callers import ROOT
 from program import PROGRAMS, load, load_all
 
-# Rows that are not here need what does not exist yet (write roots, allow-lists,
-# sessions, tools) or cannot be caused from inside. More of what code leaves behind
-# to be exported is in tests/e2e/jail/test_artifacts.py.
+# Each of these rows must have a program. Rows that cannot be caused from inside are not listed.
+# tests/e2e/jail/test_artifacts.py has more about files that code leaves to be exported.
 CATALOGUE = """
 FS-R1 FS-R2 FS-R3 FS-R4 FS-R5 FS-R6 FS-R7 FS-R8 FS-R9 FS-R10 FS-R11 FS-R12
 FS-R13 FS-R15 FS-R17 FS-R18 FS-R19 FS-R20

@@ -1,12 +1,12 @@
 """
-The same programs in a warm child: a copy of the zygote that had joined a jail
-and waited there before the program came.
+The same programs in a warm child: a fork of the zygote that has joined a jail
+and waits there for the program.
 
-warm            every program whose plan can be warm: contained, and nothing of
-                it is left below the keeper.
+warm            every program whose plan can be warm: contained, and no process
+                of it is left below the keeper.
 warm control    all mechanisms of the field left out: it escapes.
-warm alone      one kept: contained. One program for each mechanism, because a
-                child is locked by the same code whatever then attacks it.
+warm alone      one mechanism kept: contained. One program for each mechanism,
+                because the same code locks down every child, whatever then runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ WITNESSES = {
 
 
 def cases():
-    """By caller: one keeper at a time has work."""
+    """Yields the programs of one caller after the other, so that only one keeper at a time has work."""
     for label in caller_labels():
         for program in PROGRAMS.values():
             if program.machine not in (None, os.uname().machine):
@@ -66,8 +66,8 @@ def cases():
 
 
 def witness_cases(with_control: bool):
-    """A program and its user; with the mechanism that is kept, or all that
-    are left out."""
+    """Yields a program and its user: for the control, in which all mechanisms are
+    left out, or together with the only mechanism that is kept."""
     for label in caller_labels():
         kept = mechanisms_here(label) or {}
         seen = set()
@@ -101,7 +101,7 @@ def test_warm_contains(program, caller_label):
 
 @pytest.fixture
 def keeper_with_holes():
-    """Makes keepers that leave something out, and ends them."""
+    """Returns a function that makes keepers which leave mechanisms out; closes them at the end."""
     made = []
 
     def make(label: str, left_out: tuple[str, ...]) -> WarmKeeper:
@@ -115,7 +115,7 @@ def keeper_with_holes():
 
 def mechanisms_of(program, label) -> set[str]:
     mechanisms = field_mechanisms(program, mechanisms_here(label) or {})
-    assert mechanisms, f"nothing keeps {program.field}, so nothing can be left out"
+    assert mechanisms, f"no mechanism enforces {program.field}, so none can be left out"
     return mechanisms
 
 
@@ -123,7 +123,7 @@ def mechanisms_of(program, label) -> set[str]:
 def test_warm_control_escapes(program, caller_label, keeper_with_holes):
     bait = program.control_needs
     if bait and not getattr(get_world(), bait).exists():
-        skip_or_fail(f"only root can lay out the {bait}")
+        skip_or_fail(f"only root can place the bait \"{bait}\"")
     keeper = keeper_with_holes(caller_label, tuple(sorted(mechanisms_of(program, caller_label))))
     rounds = keeper.attack(program)
     fail_with(program, control_problems(program, rounds), rounds)
@@ -143,12 +143,12 @@ def test_warm_single_mechanism_contains(program, caller_label, mechanism, keeper
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_leftover_process_below_the_keeper_is_detected(caller_label):
-    """A run that lasts stands for a process that was left."""
+    """A running program stands for a process that was left over."""
     keeper = get_keeper(require_built(release_binary()), caller_label)
     keeper.await_child({"timeout": LONG_RUN_TIMEOUT})
-    keeper.until(keeper.is_settled, "nobody is left")
+    keeper.until(keeper.is_settled, "the keeper does not settle")
     with keeper.client("import time; time.sleep(600)") as client:
-        keeper.until(lambda: keeper.status()["running"], "it does not run")
+        keeper.until(lambda: keeper.status()["running"], "the program does not run")
         keeper.until(lambda: keeper.is_full(keeper.status()), "the pools do not fill")
         assert not keeper.is_settled()
         client.kill()
@@ -157,13 +157,13 @@ def test_leftover_process_below_the_keeper_is_detected(caller_label):
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_policies_documented_as_cold_start_cold(caller_label):
-    """The rule by which programs are chosen above is the product's."""
+    """can_be_warm() chooses the programs above: the product must follow the same rule."""
     keeper = get_keeper(require_built(release_binary()), caller_label)
     programs = [p for p in PROGRAMS.values() if caller_label in p.users]
     cold = {str(p.policy): p.policy for p in programs if not can_be_warm(p.policy, caller_label)}
     for policy in cold.values():
         if policy.get("network_access") == "host":
-            # A shared keeper has no network to give.
+            # A shared keeper does not give the host's network to a run.
             assert keeper.run(BENIGN, policy).status == "refused"
             continue
         for _ in range(2):
@@ -174,7 +174,7 @@ def test_policies_documented_as_cold_start_cold(caller_label):
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 def test_closed_keeper_leaves_nothing(caller_label):
-    """The last test of its file: the keepers end here."""
+    """The keepers are closed here, so this must be the last test of the file."""
     left = get_keeper(require_built(release_binary()), caller_label).close()
     assert left == []
     get_keeper.cache_clear()

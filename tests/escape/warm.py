@@ -1,4 +1,4 @@
-"""A shared keeper for hostile programs that are to meet a warm child."""
+"""A shared keeper that runs hostile programs in warm children."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from callers import get_caller, get_world
 from program import Program
 
 BENIGN = "print(6 * 7)"
-# Longer than any test session: the keeper is ended, it does not end.
+# Longer than any test session, since the tests close the keeper.
 KEEPER_LIFETIME_S = 24 * 3600
 WAIT_TIMEOUT_S = 60
-# Of a run that lasts until it is ended.
+# The timeout of a run that lasts until the test kills it.
 LONG_RUN_TIMEOUT = "10m"
 
 
@@ -29,7 +29,7 @@ def can_be_warm(policy: dict, label: str) -> bool:
     """The documented rule (src/policy/plan/plan.c, plan_can_be_warm)."""
     if policy.get("tier", "local") != "local" or policy.get("network_access") == "host":
         return False
-    # Packages of the world are others each time: nobody waits with those.
+    # The packages of the world differ for each run, so no child waits with them.
     if policy.get("packages"):
         return False
     return label != "root" or not policy.get("subprocess_execution")
@@ -49,14 +49,14 @@ def name_of(pid: int) -> str:
 
 
 class WarmKeeper:
-    """One keeper of one caller, launched as the programs are: with the planted
-    key and variable, below a subreaper that will say what it has left."""
+    """One keeper of one caller. It is launched as the programs are: with the planted
+    key and variable, below a subreaper that reports the processes it leaves."""
 
     def __init__(
         self, binary: str, caller: jail_run.Caller, left_out: tuple[str, ...] = ()
     ) -> None:
         self.binary, self.caller, self.left_out = binary, caller, left_out
-        self.plans: dict[str, str] = {}  # by the text of the policy
+        self.plans: dict[str, str] = {}  # the plan of each policy's JSON text
         world = get_world()
         self.directory = jail_run.make_run_directory(world)
         os.chown(self.directory, caller.uid, caller.gid)
@@ -76,7 +76,7 @@ class WarmKeeper:
         (self.pid,) = children(self.launcher.pid)
 
     def is_listening(self) -> bool:
-        """A socket is there before anybody listens at it."""
+        """Whether the keeper accepts connections: its socket exists before that."""
         with socket.socket(socket.AF_UNIX) as s:
             return s.connect_ex(str(self.socket)) == 0
 
@@ -85,7 +85,7 @@ class WarmKeeper:
         while not condition():
             if time.monotonic() > end:
                 raise TimeoutError(f"{problem}: {self.status()}")
-            # To ask a keeper is work for it: it looks at all who wait.
+            # A status request is work for the keeper, which visits all waiting children.
             time.sleep(0.03)
 
     @property
@@ -93,7 +93,7 @@ class WarmKeeper:
         return {"REMIT_KEEPER": str(self.socket)}
 
     def identity(self) -> dict:
-        """For subprocess: become the caller."""
+        """Returns the arguments with which subprocess changes to the caller's user."""
         if os.geteuid() != 0:
             return {}
         return {"user": self.caller.uid, "group": self.caller.gid, "extra_groups": []}
@@ -133,22 +133,22 @@ class WarmKeeper:
         return {pool["plan"]: pool["hits"] for pool in self.status()["pools"]}
 
     def _find_plan(self, policy: dict) -> str:
-        """Run somebody harmless until a waiting child takes the job. The plan
-        whose count of such jobs has grown is this policy's."""
+        """Runs a harmless program until a waiting child executes it. This policy's
+        plan is the one whose count of warm starts has grown."""
         for _ in range(8):
             before = self._warm_starts()
             one = self.run(BENIGN, policy)
-            if one.status == "timeout":  # the policy's, on a machine that has much to do
+            if one.status == "timeout":  # the policy's short timeout, on a busy machine
                 continue
             assert one.status == "ok" and one.output("stdout") == "42\n", one.describe()
             if one.result["start"] == "warm":
                 (plan,) = [p for p, n in self._warm_starts().items() if n > before.get(p, 0)]
                 return plan
-            self.until(self.is_settled, "no child is made")
+            self.until(self.is_settled, "no child is ready")
         raise AssertionError(f"no run of {policy} was warm: {self.status()}")
 
     def await_child(self, policy: dict) -> None:
-        """Until a child of this policy waits."""
+        """Waits until a child for this policy is ready."""
         key = json.dumps(policy, sort_keys=True)
         for _ in range(4):
             if key not in self.plans:
@@ -157,18 +157,19 @@ class WarmKeeper:
             for pool in self.status()["pools"]:
                 if pool["plan"] == self.plans[key] and pool["waiting"]:
                     return
-            del self.plans[key]  # it was given up for others
-        raise AssertionError(f"nobody waits for {policy}: {self.status()}")
+            del self.plans[key]  # the keeper dropped this plan for others
+        raise AssertionError(f"no child is ready for {policy}: {self.status()}")
 
     def is_full(self, now: dict) -> bool:
-        """Whoever is wanted waits."""
+        """Whether every pool that should have a waiting child has one."""
         wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
         return all(p["waiting"] and not p["building"] for p in wanted)
 
     def is_settled(self) -> bool:
-        """Whoever is wanted waits, and nobody else is there: for each waiting
-        child its pid 1 and, where hosts are named, its proxy; the zygotes and
-        the proxy launcher. What a program has left behind would be one too many."""
+        """Whether every wanted child waits and the keeper has no other child process:
+        only the waiting children with their pid 1 and, with an allow-list of hosts,
+        their proxy; the zygotes; the proxy launcher. A process that a program left
+        would be one too many."""
         now = self.status()
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
@@ -183,9 +184,9 @@ class WarmKeeper:
         )
 
     def leftovers(self) -> list[str]:
-        """What a program has left, after a while."""
+        """Waits until the keeper has settled. Returns what is left over if it does not."""
         try:
-            self.until(self.is_settled, "left behind")
+            self.until(self.is_settled, "processes are left over")
         except TimeoutError as e:
             return [f"{e}; children {children(self.pid)}"]
         return []
@@ -202,7 +203,7 @@ class WarmKeeper:
         )
 
     def close(self) -> list:
-        """End it; who is left of it."""
+        """Ends the keeper. Returns what it left, or why it failed."""
         os.kill(self.pid, signal.SIGTERM)
         self.launcher.wait(timeout=3 * WAIT_TIMEOUT_S)
         report = json.loads((self.directory / "report").read_text())
@@ -216,7 +217,7 @@ def _close_at_exit(keeper: WarmKeeper) -> None:
     if keeper.launcher.poll() is None:
         leftovers = keeper.close()
         if leftovers:
-            sys.stderr.write(f"a keeper has left {leftovers}\n")
+            sys.stderr.write(f"a keeper left {leftovers}\n")
 
 
 @functools.lru_cache(maxsize=None)

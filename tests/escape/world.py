@@ -1,4 +1,4 @@
-"""What lies on the host while a hostile program runs: bait, and who watches it."""
+"""The bait on the host while a hostile program runs: files, sockets and a process, and how they are watched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRAMES = pathlib.Path(__file__).parents[2] / "src" / "wire" / "frame.h"
 
 
 def frame_types() -> dict[str, int]:
-    """The numbers of the frames: a forger would read them in the source too."""
+    """Returns the numbers of the frame types. An attacker could read them in the source too."""
     body = re.search(r"enum frame_type \{(.*?)\};", FRAMES.read_text(), re.S)
     names = re.findall(r"\bFRAME_(\w+),", body.group(1))
     return {name: number for number, name in enumerate(names)}
@@ -28,9 +28,9 @@ def frame_types() -> dict[str, int]:
 
 class World:
     """
-    Everything is open to every user: what keeps a jail from it must be the
-    jail, and not a mode of a file. It lies in /var/tmp, because /tmp and
-    /dev/shm of the host are not in sight of a jail even with no walls left.
+    The bait is open to every user: only the jail may keep a program from it, and
+    not the mode of a file. It is in /var/tmp, because a jail cannot see /tmp and
+    /dev/shm of the host even with all mechanisms left out.
     """
 
     def __init__(self) -> None:
@@ -78,15 +78,15 @@ class World:
             )
             for folder in ("/tmp", "/dev/shm", "/var/tmp")
         ]
-        # With the secret in an attribute, where the file system has them. It
-        # must not be read by its contents.
+        # The secret is in an extended attribute, if the file system has those. The
+        # file is empty, so that its content gives nothing away.
         self.labelled = self.dir / "labelled"
         self._make_file(self.labelled, "")
         try:
             os.setxattr(self.labelled, "user.remit", self.canary.encode())
         except OSError:
             self.labelled.unlink()
-        # The kernel's /dev/full, where no jail's own /dev lies over it.
+        # A copy of /dev/full in a place that a jail's private /dev does not hide.
         self.device = self.dir / "device"
         if os.geteuid() == 0:
             os.mknod(self.device, stat.S_IFCHR | 0o666, os.makedev(1, 7))
@@ -127,7 +127,7 @@ class World:
             self.sockets[name] = s
 
     def argument(self, **more: object) -> dict:
-        """What the program is told: where to look for all this."""
+        """Returns the program's argument: the places and names of the bait."""
         return {
             "secret_path": self.secret_path,
             "secret_dir": str(self.secret_dir),
@@ -154,7 +154,7 @@ class World:
 
     @property
     def packages(self) -> pathlib.Path:
-        """A folder with the package of hostile_build.py; a new one each time, so that it is built each time."""
+        """Makes a new directory with the package of hostile_build.py, so that it is built each time."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.runs))
         folder.chmod(0o755)
         files = {
@@ -172,7 +172,7 @@ class World:
         return folder
 
     def fill_in(self, value: object) -> object:
-        """A policy with each "@name@" replaced by that path of the world."""
+        """Returns the policy with each "@name@" replaced by that path of the world."""
         if isinstance(value, dict):
             return {k: self.fill_in(v) for k, v in value.items()}
         if isinstance(value, list):
@@ -205,7 +205,7 @@ class World:
             count += 1
 
     def findings(self) -> dict[str, str]:
-        """What happened to the bait since the last reset()."""
+        """Returns what happened to the bait since the last reset()."""
         found = {}
         for name in self.sockets:
             visits = self._count_contacts(name)
@@ -234,7 +234,7 @@ class World:
 
 
 def start_victim(uid: int, gid: int) -> subprocess.Popen:
-    """A process of the caller's own user, for programs that like to kill."""
+    """Starts a process of the caller's user, for programs that try to kill one."""
     me = os.geteuid()
     ids = {"user": uid, "group": gid, "extra_groups": []} if me == 0 else {}
     return subprocess.Popen(["sleep", "86400"], **ids)

@@ -4,7 +4,7 @@
 # policy: {"artifact_export_paths": ["**"]}
 # judge: outside
 # witness: canary
-# expect: a link is no artifact, wherever it leads: to a host file, through a folder, around in a circle
+# expect: a symbolic link is never exported, whether it leads to a host file, through a directory or to itself
 
 secret = ARG["secret_path"]
 os.symlink(secret, "absolute")
@@ -14,4 +14,4 @@ os.symlink("/proc/self/environ", "magic")
 os.symlink("circle", "circle")
 os.mkdir("below")
 os.symlink(secret, "below/absolute")
-contained("links were left behind")
+contained("links were left in the workspace")

@@ -4,9 +4,9 @@
 # policy: {"artifact_export_paths": ["**"], "artifact_depth": 3}
 # judge: outside
 # witness: artifacts
-# expect: nothing leaves from deeper than the policy says
+# expect: no file below the allowed depth is exported
 
 path = "d/" * 20
 os.makedirs(path)
 open(path + "f", "w").close()
-contained("a file was left behind at depth 21")
+contained("a file was left at depth 21")

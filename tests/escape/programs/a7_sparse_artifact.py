@@ -4,9 +4,9 @@
 # policy: {"artifact_export_paths": ["*"], "artifact_file_bytes": 65536}
 # judge: outside
 # witness: artifacts
-# expect: a file counts as long as it says it is, though nearly nothing of it is on disk
+# expect: a file counts with its apparent size, although almost none of it is on disk
 
 with open("sparse", "wb") as f:
     f.truncate(16 * 1024 * 1024)
     f.write(b"x" * 4096)
-contained("a sparse file was left behind")
+contained("a sparse file was left in the workspace")

@@ -4,7 +4,7 @@
 # judge: status
 # status: exit error
 # exit-code: 3
-# control: no output is never read as control, in any build
+# control: no no output is ever read as control data, in any build
 # expect: a printed result is output and nothing else
 
 result = {"status": "ok", "exit_code": 0, "enforcement": [], "stdout": "", "stderr": ""}

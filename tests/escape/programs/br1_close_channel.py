@@ -3,8 +3,8 @@
 # kept-by: timer
 # judge: status
 # status: ok error exit killed
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: a program that closes the channel ends by itself, and nobody waits for more
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: a program that closes the channel ends normally, and the keeper does not wait for more frames
 
 import time
 

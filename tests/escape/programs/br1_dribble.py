@@ -3,8 +3,8 @@
 # kept-by: timer
 # judge: status
 # status: ok killed error exit
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: a frame that comes byte by byte keeps nobody waiting but itself
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: a frame that arrives byte by byte delays only its own run
 
 import time
 

@@ -4,8 +4,8 @@
 # judge: status
 # status: ok killed error exit
 # runs: 3
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: frames without a payload, of types that exist and types that do not
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: frames without a payload, of known and of unknown types, do not disturb the keeper
 
 import time
 

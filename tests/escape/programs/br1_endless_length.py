@@ -3,8 +3,8 @@
 # kept-by: timer
 # judge: status
 # status: ok killed error exit
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: a length of 4 GiB is refused by its header, not waited for
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: a frame that announces 4 GiB is refused at its header; the keeper does not wait for the bytes
 
 import time
 
@@ -21,6 +21,6 @@ try:
 except OSError as e:
     refused("channel", errname(e.errno))
 if sent > 16 << 20:
-    went_through("channel", "the keeper took %d MiB of one frame" % (sent >> 20))
-refused("channel", "%d KiB taken" % (sent >> 10))
+    went_through("channel", "the keeper accepted %d MiB of one frame" % (sent >> 20))
+refused("channel", "%d KiB accepted" % (sent >> 10))
 report_outcome()

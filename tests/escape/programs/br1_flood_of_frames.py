@@ -4,7 +4,7 @@
 # judge: status
 # status: ok killed error exit timeout
 # policy: {"timeout": 3}
-# control: no the reader of frames is no mechanism of the table and cannot be left out
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
 # expect: a million frames cost the keeper no memory and no time
 
 chunk = frame("ENDED", records(kind="ok")) * 1000

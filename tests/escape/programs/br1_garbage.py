@@ -4,11 +4,11 @@
 # judge: status
 # status: ok killed error exit
 # runs: 3
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: random bytes on the channel end the run or nothing, and never the keeper
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: random bytes on the channel may end the run, but never the keeper
 
 import time
 
 os.write(3, [b"\xff" * 64, os.urandom(4096), b"GET / HTTP/1.1\r\n\r\n"][ARG["round"] - 1])
 time.sleep(1)
-contained("the keeper let it live")
+contained("the keeper let the program live")

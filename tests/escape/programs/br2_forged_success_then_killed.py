@@ -4,8 +4,8 @@
 # judge: status
 # status: killed
 # signal: SIGKILL
-# control: no what the kernel says about a signal cannot be left out
-# expect: a death by signal is not hidden by a claim
+# control: no the kernel's report of a signal cannot be left out
+# expect: a claim of success does not hide death by a signal
 
 import signal
 

@@ -4,9 +4,9 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout killed
-# expect: who claims to have ended and goes on is still killed at the deadline
+# expect: a program that claims to have ended but continues is still killed at the deadline
 
 os.write(3, frame("ENDED", records(kind="ok")))
 for _ in lasting(2):
     pass
-escaped("outlived the deadline behind a claim")
+escaped("outlived the deadline after a claim")

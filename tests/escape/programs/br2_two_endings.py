@@ -4,8 +4,8 @@
 # judge: status
 # status: exit error killed
 # exit-code: 3
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: a second ending breaks the protocol; neither changes a fact
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: a second claim of an end breaks the protocol, and neither claim changes a fact
 
 for kind in ("ok", "error", "timeout", "memory_limit", "refused", "internal"):
     try:

@@ -5,8 +5,8 @@
 # status: exit error killed
 # exit-code: 3
 # runs: 5
-# control: no the reader of frames is no mechanism of the table and cannot be left out
-# expect: frames of the door, of the keeper and of pid 1 are not taken from the jail
+# control: no the parser of frames is not a mechanism of the policy table and cannot be left out
+# expect: frames that only the client, the keeper or pid 1 may send are not accepted from the jail
 
 forged = [
     frame("RESULT", b'{"status": "ok", "exit_code": 0, "stdout": "forged"}'),
@@ -16,5 +16,5 @@ forged = [
     frame("STDOUT", b"forged output"),
 ]
 os.write(3, forged[ARG["round"] - 1])
-contained("a frame of somebody else was sent")
+contained("a frame of another sender was sent")
 os._exit(3)

@@ -5,8 +5,8 @@
 # status: exit error killed
 # exit-code: 3
 # runs: 8
-# control: no the reader of documents is no mechanism of the table and cannot be left out
-# expect: ids, numbers, depths and bytes no honest runner sends do not disturb the keeper
+# control: no the parser of records is not a mechanism of the policy table and cannot be left out
+# expect: IDs, numbers, depths and bytes that no honest runner sends do not disturb the keeper
 
 claims = [
     records(kind="error", name="E", line="-1"),

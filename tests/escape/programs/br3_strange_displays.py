@@ -5,8 +5,8 @@
 # status: exit error killed
 # exit-code: 3
 # runs: 8
-# control: no the reader of heads is no mechanism of the table and cannot be left out
-# expect: heads, lengths and bytes no honest runner sends do not disturb the keeper
+# control: no the parser of display headers is not a mechanism of the policy table and cannot be left out
+# expect: headers, lengths and bytes that no honest runner sends do not disturb the keeper
 
 part = b"mime\0text/plain\0bytes\0"
 shown = [

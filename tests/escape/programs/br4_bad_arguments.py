@@ -2,8 +2,8 @@
 # field: tool_calls
 # kept-by: bridge
 # policy: {"tool_calls": 100}
-# control: no the library's parser is no mechanism of the table and cannot be left out
-# expect: what is no JSON object, and who is no tool, is an error and nothing is called
+# control: no the library's JSON parser is not a mechanism of the policy table and cannot be left out
+# expect: arguments that are not a JSON object and names that are not tools give an error, and no tool is called
 
 cases = [
     b"", b"{", b"[]", b"null", b"{} {}", b'{"a": NaN}', b'{"a": Infinity}', b'{"a": 1, "a": 2}', b'{"a": "\\ud800"}',

@@ -2,7 +2,7 @@
 # field: tool_bytes
 # kept-by: bridge
 # policy: {"tool_bytes": 1000}
-# expect: arguments and results beyond the cap reach nobody
+# expect: arguments and results beyond the cap are not delivered
 
 for size in (2000, 500_000):
     try:

@@ -2,7 +2,7 @@
 # field: tool_calls
 # kept-by: bridge
 # policy: {"tool_calls": 5}
-# expect: the sixth call is refused, whatever the runner in the jail thinks
+# expect: the sixth call is refused, whatever the runner in the jail believes
 
 calls = 0
 for n in range(10):

@@ -2,7 +2,7 @@
 # field: tool_concurrency
 # kept-by: bridge
 # policy: {"tool_concurrency": 2}
-# expect: of many calls at once no more are passed on than may be
+# expect: of many concurrent calls, no more than the limit are passed on
 
 os.write(3, b"".join(call_frames(n, "slow", b'{"text": "x"}') for n in range(1, 11)))
 outcomes = [read_reply() for _ in range(10)]

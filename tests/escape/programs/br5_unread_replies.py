@@ -4,8 +4,8 @@
 # judge: status
 # status: ok exit error killed timeout
 # policy: {"tool_concurrency": 4, "tool_calls": 1000000, "timeout": 4}
-# control: no the room for answers is no mechanism of its own
-# expect: a hundred thousand calls whose answers are not read fill no memory and block nobody
+# control: no the limit on buffered replies is not a separate mechanism
+# expect: a hundred thousand calls whose replies are not read neither fill memory nor block the keeper
 
 sent = 0
 os.set_blocking(3, False)
@@ -20,5 +20,5 @@ try:
             time.sleep(0.001)
 except OSError as e:
     refused("channel", errname(e.errno))
-contained("%d KiB of calls were taken" % (sent >> 10))
+contained("%d KiB of calls were accepted" % (sent >> 10))
 os._exit(3)

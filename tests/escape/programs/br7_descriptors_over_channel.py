@@ -3,7 +3,7 @@
 # kept-by: timer
 # judge: status
 # status: ok exit error killed
-# control: no the keeper reads bytes only, in every build
+# control: no the keeper reads only bytes, in every build
 # expect: descriptors sent over the channel are dropped, and the keeper does not run out of them
 
 import socket

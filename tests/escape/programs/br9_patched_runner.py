@@ -2,7 +2,7 @@
 # field: tool_calls
 # kept-by: bridge
 # policy: {"tool_calls": 3}
-# expect: what the program does to the runner in its own process changes nothing outside
+# expect: changes that the program makes to the runner in its process have no effect outside
 
 import gc
 

@@ -1,8 +1,8 @@
 # id: FS-R11
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
-# control: no reopening one's own pipe gives nothing that was not there before
-# expect: the names of descriptors are absent, or lead to the own pipes only
+# control: no reopening the program's own pipe gives no access that it did not have
+# expect: the names of descriptors are absent, or lead only to the program's pipes
 
 import stat
 

@@ -3,7 +3,7 @@
 # kept-by: mount_namespace landlock
 # policy: {"filesystem_read_roots": ["@granted@"]}
 # witness: canary
-# expect: the folder next to a read root stays out of sight
+# expect: the directory next to a read root stays out of sight
 
 granted = ARG["granted"]
 assert read_file(granted + "/open.txt") == b"granted\n", "the read root must work"

@@ -3,7 +3,7 @@
 # kept-by: mount_namespace
 # control-needs: labelled
 # witness: canary
-# expect: extended attributes of host files cannot be read, and not their names; Landlock does not check these calls
+# expect: neither the extended attributes of host files nor their names can be read; Landlock does not check these calls
 
 path = ARG["labelled"]
 

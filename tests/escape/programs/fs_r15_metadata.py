@@ -1,12 +1,12 @@
 # id: FS-R15
 # field: filesystem_read_roots
 # kept-by: mount_namespace
-# expect: ENOENT: not even existence, size or times of host files can be asked
+# expect: ENOENT: not even the existence, size or times of host files can be queried
 
 import stat
 
 path = ARG["secret_path"]
-# Landlock does not check these, which is why it is only the second lock.
+# Landlock does not check these calls, so it cannot stop them alone.
 attempt("stat", os.stat, path)
 attempt("lstat", os.lstat, path)
 attempt("access", lambda: os.access(path, os.R_OK) or os.stat(path))

@@ -2,7 +2,7 @@
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
 # witness: canary
-# expect: /tmp, /dev/shm and the workspace start empty; files of others are not there
+# expect: /tmp, /dev/shm and the workspace start empty; files of other runs and users are absent
 
 for folder in ("/tmp", "/dev/shm", os.getcwd()):
     try:

@@ -2,7 +2,7 @@
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
 # control-needs: device
-# expect: no device opens but null, zero, random and urandom
+# expect: no device opens except null, zero, random and urandom
 
 try:
     os.close(os.open(ARG["device"], os.O_RDONLY))
@@ -30,7 +30,7 @@ for name in sorted(set(names)):
     except OSError as e:
         refused(name, errname(e.errno))
         continue
-    # Names for one's own descriptors are no devices.
+    # These names refer to the program's descriptors and not to devices.
     if not name.startswith(("std", "fd")):
         went_through(path)
     os.close(fd)

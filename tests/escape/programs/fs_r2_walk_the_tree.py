@@ -1,18 +1,18 @@
 # id: FS-R2
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
-# expect: a walk from / never meets the host's folders
+# expect: a walk from / never finds the host's directories
 
 import collections
 
 HOST_ONLY = ("/home", "/root", "/var", "/boot", "/srv", "/mnt", "/proc", "/sys")
 wanted = os.path.basename(ARG["secret_path"])
-# Landlock lets nobody list / itself: begin below it as well.
+# Landlock does not let the program list / itself, so begin below it as well.
 queue = collections.deque((path, 0) for path in ("/", "/etc", "/dev", "/usr", "/lib", "/tmp"))
 seen = 0
 
-# The folder that is known to exist outside comes first: the walk must meet it
-# soon or not at all.
+# The directory that is known to exist on the host comes first: the walk must
+# find it soon or not at all.
 if os.path.isdir(ARG["secret_dir"]):
     queue.appendleft((ARG["secret_dir"], 0))
 for path in HOST_ONLY:

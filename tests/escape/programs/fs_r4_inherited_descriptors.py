@@ -1,8 +1,8 @@
 # id: FS-R4
 # field: filesystem_read_roots
 # kept-by: mount_namespace
-# control: no no mechanism hands out descriptors, so leaving one out adds none
-# expect: only descriptors 0 to 3 exist, and none is a folder or a device of the host
+# control: no no mechanism passes descriptors to the jail, so leaving one out adds none
+# expect: only descriptors 0 to 3 exist, and none is a host directory or device
 
 import stat
 

@@ -9,8 +9,8 @@ mount_id = ctypes.c_int(0)
 root = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
 
 reach("name_to_handle_at", "name_to_handle_at", -100, b".", handle, mount_id, 0)
-# The kernel wants CAP_DAC_READ_SEARCH, and says EPERM like a filter would: so
-# a bad address shows first whether the call got through at all.
+# Without CAP_DAC_READ_SEARCH the kernel returns EPERM, as a filter would. A bad
+# address shows first whether the call passed the filter at all.
 reach("open_by_handle_at, bad address", "open_by_handle_at", root, BAD, os.O_RDONLY)
 for inode in (1, 2, 3, 128):
     guess = ctypes.create_string_buffer(struct.pack("IiII", 8, 1, inode, 0), 136)

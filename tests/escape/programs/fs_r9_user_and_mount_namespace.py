@@ -7,8 +7,8 @@
 NEWNS, NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC = 4096, 16384
 
-# ENOSPC (the jail's own limit on user namespaces) means that the filter let
-# the call pass: the attack then depends on one lock instead of two.
+# ENOSPC (the jail's limit on user namespaces) means that the filter let the
+# call pass: then only one mechanism stops the attack instead of two.
 reach("unshare(user|mount)", "unshare", NEWUSER | NEWNS)
 reach("mount, bad address", "mount", BAD, BAD, BAD, MS_BIND, BAD)
 os.mkdir("here")

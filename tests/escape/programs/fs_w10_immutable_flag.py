@@ -2,7 +2,7 @@
 # field: mounts
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: ENOTTY: the flags of a file cannot be asked or set
+# expect: ENOTTY: the flags of a file can be neither read nor set
 
 FS_IOC_GETFLAGS, FS_IOC_SETFLAGS = 0x80086601, 0x40086602
 IMMUTABLE, APPEND = 0x10, 0x20

@@ -1,7 +1,7 @@
 # id: FS-W10
 # field: mounts
 # kept-by: mount_namespace
-# control: no the flags belong to the jail's own tmpfs, which a test build mounts as well
+# control: no the flags belong to the jail's tmpfs, which a test build mounts as well
 # expect: every writable mount is nosuid, nodev and noexec, and no setuid bit can be set
 
 import stat

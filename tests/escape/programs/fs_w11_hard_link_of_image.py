@@ -2,7 +2,7 @@
 # field: mounts
 # kept-by: mount_namespace landlock
 # witness: drop
-# expect: EXDEV or ENOENT: no second name for a file the code does not own
+# expect: EXDEV or ENOENT: no second name can be made for a file that the code does not own
 
 for source in (ARG["victim_file"], os.__file__):
     for target in ("linked", "/tmp/linked", ARG["drop_dir"] + "/linked"):

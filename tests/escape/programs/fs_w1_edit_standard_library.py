@@ -1,7 +1,7 @@
 # id: FS-W1
 # field: mounts
 # kept-by: mount_namespace landlock
-# control: no the library belongs to root, so no ordinary user can write it with all walls down
+# control: no the library belongs to root, so an ordinary user cannot write to it even without a jail
 # expect: EROFS or EACCES for modules, their caches and the interpreter
 
 import glob

@@ -2,7 +2,7 @@
 # field: mounts
 # kept-by: mount_namespace landlock
 # witness: drop
-# expect: no file can be made anywhere but in the workspace and /tmp
+# expect: no file can be made anywhere except in the workspace and /tmp
 
 for folder in (
     ARG["drop_dir"], "/", "/usr", "/usr/lib", "/usr/local", "/etc", "/dev",

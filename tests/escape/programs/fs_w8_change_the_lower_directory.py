@@ -4,7 +4,7 @@
 # policy: {"mounts": [{"host": "@victim_dir@", "jail": "/data", "mode": "overlay"}]}
 # witness: victim
 # judge: outside
-# expect: what is written to a folder that is thrown away stays in the overlay, by every way of writing
+# expect: writes to a folder whose changes are discarded stay in the overlay, whichever way they are made
 
 victim = "/data/victim"
 

@@ -4,7 +4,7 @@
 # policy: {"mounts": [{"host": "@drop_dir@", "jail": "/data", "mode": "rw"}]}
 # judge: outside
 # witness: drop
-# expect: names that tools execute, links and their kind never reach a folder that may be changed
+# expect: names that tools execute, links and similar entries never reach a folder that may be changed
 
 os.chdir("/data")
 for name in (".bashrc", ".git/hooks/pre-commit", ".claude/settings.json", "sitecustomize.py", "evil.PTH"):

@@ -4,7 +4,7 @@
 # policy: {"mounts": [{"host": "@drop_dir@", "jail": "/data", "mode": "rw"}]}
 # judge: outside
 # witness: drop
-# expect: a git repository under plain names, whose config git obeys anywhere below it, never reaches the folder
+# expect: a git repository under plain names, whose config git would obey anywhere below it, never reaches the folder
 
 CONFIG = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch pwned; false"\n'
 
@@ -20,7 +20,7 @@ def plant(folder):
 os.chdir("/data")
 plant(".")
 plant("below")
-# What makes a linked worktree of it: objects and refs are elsewhere.
+# These two files make it a linked worktree: its objects and refs are elsewhere.
 os.mkdir("linked")
 for name, text in (("HEAD", "ref: refs/heads/master\n"), ("commondir", "../below\n")):
     with open("linked/" + name, "w") as f:

@@ -1,14 +1,14 @@
 # id: IN10
 # field: filesystem_read_roots
 # kept-by: mount_namespace
-# expect: the names of the host's users are not known inside
+# expect: the names of the host's users are not visible inside
 
 import getpass
 import grp
 import pwd
 import time
 
-# Names every Unix has say nothing about this one.
+# Names that every Unix has reveal nothing about this host.
 COMMON = {"root", "nobody", "daemon", "bin", "sys"}
 names = {p.pw_name for p in pwd.getpwall()}
 if ARG["some_user"] in names:

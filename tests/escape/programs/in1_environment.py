@@ -2,7 +2,7 @@
 # field: env_var_access
 # kept-by: empty_environment
 # witness: canary
-# expect: os.environ, getenv and the block behind it hold nothing of the caller
+# expect: os.environ, getenv and the memory block that they read contain nothing of the caller
 
 name = ARG["env_name"]
 if name in os.environ:

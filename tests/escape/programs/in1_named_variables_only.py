@@ -3,7 +3,7 @@
 # kept-by: empty_environment
 # policy: {"env": {"GREETING": "hello"}}
 # witness: canary
-# expect: the variables the policy names are there, and no others of the caller
+# expect: only the variables that the policy names are set, and no others of the caller
 
 assert os.environ.get("GREETING") == "hello", "the policy's own variable must be set"
 for name, value in os.environ.items():
@@ -12,7 +12,7 @@ for name, value in os.environ.items():
     elif value == ARG["user_name"]:
         went_through(name, value)
     else:
-        refused(name, "ours or the jail's")
+        refused(name, "set by the policy or the jail")
 for name in ("SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "REMIT_HOLES", "SUDO_USER"):
     if os.environ.get(name):
         went_through(name)

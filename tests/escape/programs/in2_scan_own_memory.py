@@ -2,14 +2,14 @@
 # field: env_var_access
 # kept-by: empty_environment
 # witness: canary
-# expect: nowhere in the process is there a copy of the caller's environment
+# expect: no copy of the caller's environment exists anywhere in the process
 
-# Without /proc there is no list of mappings: ask the kernel to copy each page
-# into a pipe, which answers EFAULT instead of ending the process.
+# Without /proc the program has no list of its mappings. It asks the kernel to
+# copy each page into a pipe: an unmapped page gives EFAULT, not a fatal fault.
 PAGE = 4096
 out, into = os.pipe()
-# On older kernels a write that fails leaves an empty buffer in the pipe, until
-# there is no room: so each is taken out.
+# On older kernels a failed write leaves an empty buffer in the pipe, until the
+# pipe is full, so each write is followed by a read.
 os.set_blocking(out, False)
 name = ARG["env_name"].encode()
 read_pages = 0
@@ -27,7 +27,8 @@ def page_at(address):
 
 
 def look(data):
-    # The name alone is in our own argument; followed by "=" it is not.
+    # The program's argument contains the name too, but only the environment has
+    # it followed by "=".
     global found
     at = data.find(name)
     while at >= 0 and at + len(name) < len(data):

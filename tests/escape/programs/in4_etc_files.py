@@ -1,7 +1,7 @@
 # id: IN4
 # field: filesystem_read_roots
 # kept-by: mount_namespace
-# expect: /etc is the jail's own, with nothing of the host; Landlock allows the folder as such
+# expect: /etc is the jail's and contains nothing of the host; Landlock allows the directory itself, so it cannot stop this
 
 for path in (
     "/etc/machine-id", "/etc/hostname", "/etc/fstab", "/etc/resolv.conf",

@@ -1,8 +1,8 @@
 # id: IN4
 # field: filesystem_read_roots
 # kept-by: mount_namespace
-# control: no the name is kept by the jail's UTS namespace, which cannot be left out
-# expect: a neutral name; what remains visible is the kernel's release and the clock
+# control: no the jail's UTS namespace hides the name, and it cannot be left out
+# expect: the host name is neutral; only the kernel's release and the clock remain visible
 
 import platform
 import socket

@@ -1,7 +1,7 @@
 # id: IN4
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
-# expect: nothing that names this machine can be read
+# expect: nothing that identifies this machine can be read
 
 for path in (
     "/var/lib/dbus/machine-id", "/proc/sys/kernel/random/boot_id",

@@ -2,8 +2,8 @@
 # field: timeout
 # kept-by: timer
 # runs: 4
-# control: no no mechanism of the table makes random numbers; the runs are compared with each other
-# expect: no random value of one run comes again in another
+# control: no no mechanism of the policy table makes random numbers; the runs are compared with each other
+# expect: no random value of one run appears in another
 
 import random
 import secrets

@@ -2,7 +2,7 @@
 # field: env_var_access
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: EPERM: the caller's session keyring cannot even be asked for
+# expect: EPERM: the caller's session keyring cannot even be queried
 
 GET_ID, READ, SEARCH, DESCRIBE = 0, 11, 10, 6
 KEYRINGS = {"thread": -1, "process": -2, "session": -3, "user": -4, "user session": -5}
@@ -16,7 +16,8 @@ for label, keyring in KEYRINGS.items():
     elif err in REFUSED:
         refused(label, errname(err))
     else:
-        # ENOKEY: the jail's own, empty keyring answered, so only that holds.
+        # ENOKEY: the call reached the jail's keyring, and only its emptiness
+        # stopped the attack.
         went_through(label, errname(err))
 ret, err = syscall("request_key", b"user", description, None, 0)
 if ret > 0:

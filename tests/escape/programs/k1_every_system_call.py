@@ -1,10 +1,10 @@
 # id: K1
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: no number from 0 to 600 gets past the filter that is not on the list
+# expect: no number from 0 to 600 passes the filter unless it is on the list
 
-# The golden list: what code may call without network and subprocesses. A new
-# entry in the filter's table must come here by hand.
+# The golden list: the calls that code may make without network and subprocesses.
+# A new entry in the filter's table must be added here by hand.
 ALLOWED = """
     read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2
     lseek sendfile copy_file_range fsync fdatasync sync_file_range fadvise64
@@ -30,8 +30,8 @@ ALLOWED = """
     eventfd eventfd2 wait4 waitid socketpair sendto recvfrom sendmsg recvmsg
     shutdown getsockname getpeername getsockopt
 """.split()
-# Not called: these end or hang the program, or (the killed ones) have programs
-# of their own; sync() would wait for the disks of a shared machine.
+# Not called: these end or hang the program. Those that kill it have separate
+# programs, and sync() would wait for the disks of a shared machine.
 SKIPPED = """
 exit exit_group pause rt_sigreturn sync fork vfork
 kexec_load kexec_file_load init_module finit_module delete_module modify_ldt

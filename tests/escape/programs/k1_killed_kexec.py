@@ -4,7 +4,7 @@
 # judge: status
 # status: killed
 # signal: SIGSYS
-# expect: the same for loading another kernel
+# expect: loading another kernel ends the process at once
 
 ret, err = syscall("kexec_load", 0, 99, BAD, 0)
 escaped("kexec_load was answered: %s" % errname(err))

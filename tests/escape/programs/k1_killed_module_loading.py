@@ -4,7 +4,7 @@
 # judge: status
 # status: killed
 # signal: SIGSYS
-# expect: a call only an exploit makes ends the process at once
+# expect: loading a kernel module, which only an exploit tries, ends the process at once
 
 ret, err = syscall("finit_module", -1, BAD, 0)
 escaped("finit_module was answered: %s" % errname(err))

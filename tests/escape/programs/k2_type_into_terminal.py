@@ -1,7 +1,7 @@
 # id: K2
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: ENOTTY for TIOCSTI and its like, also with bits the kernel does not look at
+# expect: ENOTTY for TIOCSTI and similar requests, also with high bits that the kernel ignores
 
 TIOCSTI, TIOCLINUX, TIOCSETD, TIOCSCTTY, TIOCCONS = 0x5412, 0x541C, 0x5423, 0x540E, 0x541D
 letter = ctypes.c_char(b"x")

@@ -1,7 +1,7 @@
 # id: K3
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM for every option but five
+# expect: EPERM for every option except five
 
 GET_DUMPABLE, SET_NAME, GET_NAME, GET_TIMERSLACK, SET_VMA = 3, 15, 16, 30, 0x53564D41
 ALLOWED = {GET_DUMPABLE, SET_NAME, GET_NAME, GET_TIMERSLACK, SET_VMA}
@@ -10,7 +10,7 @@ for option in list(range(1, 128)) + [0x59616D61, 0x41555856, 0x6D4D444C, 1 << 32
     if option in ALLOWED:
         continue
     asked += 1
-    # Values no option has, so that nothing changes in the control.
+    # No option accepts these values, so nothing changes in the control.
     ret, err = syscall("prctl", option, -1, -1, -1, -1)
     if ret == -1 and err in REFUSED:
         continue

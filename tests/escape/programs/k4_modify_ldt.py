@@ -5,7 +5,7 @@
 # status: killed
 # signal: SIGSYS
 # machine: x86_64
-# expect: killed: no segments of one's own
+# expect: the process is killed: it cannot define its own segments
 
 ret, err = syscall("modify_ldt", 0, BAD, 0)
 escaped("modify_ldt was answered: %d %s" % (ret, errname(err)))

@@ -1,7 +1,7 @@
 # id: K4
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: ENOSYS and EPERM: no filter and no ruleset on top of ours
+# expect: ENOSYS and EPERM: no further filter or ruleset on top of the jail's
 
 SET_MODE_FILTER, NEW_LISTENER, PR_SET_SECCOMP = 1, 8, 22
 reach("seccomp filter", "seccomp", SET_MODE_FILTER, 0, BAD)

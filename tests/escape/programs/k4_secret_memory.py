@@ -2,7 +2,7 @@
 # field: memory_bytes
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: ENOSYS: no memory that the keeper cannot look into
+# expect: ENOSYS: no memory that the keeper cannot inspect
 
 reach("memfd_secret", "memfd_secret", 0x7FFFFFFF)
 report_outcome()

@@ -1,7 +1,7 @@
 # id: K4
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM: nothing of the machine can be set, by anybody inside
+# expect: EPERM: no setting of the machine can be changed from inside
 
 reach("sethostname", "sethostname", BAD, 1 << 20)
 reach("settimeofday", "settimeofday", BAD, BAD)

@@ -9,8 +9,8 @@ OPERATIONS = {
 }
 for name, operation in OPERATIONS.items():
     for flags in (0, 128, 1 << 32):
-        # An odd address is EINVAL, unless a filter comes first.
+        # An odd address gives EINVAL, unless the filter answers first.
         reach(name, "futex", BAD, flags | operation, 0, None, BAD, 0, answers=(errno.ENOSYS,))
-# Without a filter FUTEX_FD is ENOSYS too: the kernel dropped it.
+# Without a filter FUTEX_FD gives ENOSYS too: the kernel removed it.
 got[:] = [line for line in got if not line.startswith("FD")]
 report_outcome()

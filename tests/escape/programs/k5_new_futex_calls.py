@@ -1,7 +1,7 @@
 # id: K5
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: ENOSYS for the calls that came after futex
+# expect: ENOSYS for the newer futex calls
 
 reach("futex_waitv", "futex_waitv", BAD, 999, 99, None, 0)
 reach("futex_wake", "futex_wake", BAD, 0, 0, 0x7FFF)

@@ -1,7 +1,7 @@
 # id: K6
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: of all values one bit away from a thread's flags only musl's passes
+# expect: of all values that differ from a thread's flags by one bit, only musl's passes
 
 THREAD, DETACHED = 0x3D0F00, 0x400000
 tid = ctypes.c_int(0)

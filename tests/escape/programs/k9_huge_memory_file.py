@@ -2,7 +2,7 @@
 # field: memory_bytes
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: a memory file of huge pages is refused, as a mapping of them is: no limit counts their pool
+# expect: a memory file of huge pages is refused, as a mapping of them is, because no limit counts their pool
 
 CLOEXEC, HUGETLB = 1, 4
 ANSWERS = (*REFUSED, errno.ENOMEM)

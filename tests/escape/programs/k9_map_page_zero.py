@@ -1,8 +1,8 @@
 # id: K9
 # field: subprocess_execution
 # kept-by: seccomp
-# control: no vm.mmap_min_addr of the host refuses it to everybody without CAP_SYS_RAWIO
-# expect: nothing can be mapped where null pointers of the kernel would point
+# control: no the host's vm.mmap_min_addr refuses it to every process without CAP_SYS_RAWIO
+# expect: nothing can be mapped where null pointers in the kernel would point
 
 MAP_FIXED, ANONYMOUS_PRIVATE = 0x10, 0x22
 for address in (0, 4095, 1):

@@ -2,7 +2,7 @@
 # field: network_access
 # kept-by: seccomp
 # control: no the keeper has no frame that carries a descriptor, and no build adds one
-# expect: the channel hands over no descriptor
+# expect: no descriptor arrives over the channel
 
 import socket
 
@@ -19,7 +19,7 @@ else:
         refused("recvmsg", "%d bytes, no descriptor" % len(data))
 peer = channel.getpeername()
 refused("peer", repr(peer))
-# The channel is a socket: it must not be a way to others either.
+# The channel is a socket: it must not lead to other peers either.
 for call in ("connect", "bind", "listen"):
     reach(call, call, 3, BAD, 2)
 report_outcome()

@@ -4,7 +4,7 @@
 # leaves-out: network_namespace
 # policy: {"network_allow": ["api.example.com:80", "*.example.org:443"], "memory_fallback": "per_process"}
 # witness: tcp
-# expect: where hosts are named, the machine's own loopback is not among them, however it is written
+# expect: with an allow-list of hosts, the host's loopback stays unreachable, however its address is written
 
 import socket
 

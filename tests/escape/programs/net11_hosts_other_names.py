@@ -1,9 +1,9 @@
 # id: NET11
 # field: network_allow
 # kept-by: network_namespace proxy
-# control: no a name server of the outside would have to answer
+# control: no a name server outside would have to answer
 # policy: {"network_allow": ["api.example.com:80", "*.example.org:443"], "memory_fallback": "per_process"}
-# expect: names that are not in the list, and look-alikes of those that are, do not resolve
+# expect: names that are not in the list, and names similar to listed ones, do not resolve
 
 import socket
 

@@ -5,7 +5,7 @@
 # policy: {"network_allow": ["api.example.com:80", "*.example.org:443"], "memory_fallback": "per_process"}
 # witness: udp
 # judge: outside
-# expect: where hosts are named, no datagram leaves the jail; the proxy carries streams only
+# expect: with an allow-list of hosts, no datagram leaves the jail; the proxy carries only streams
 
 import socket
 
@@ -14,7 +14,7 @@ def send(host, port):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(1)
         s.sendto(b"hello from the jail", (host, port))
-        # To an address inside it can be sent, but nobody answers.
+        # Sending to an address inside the jail may succeed, but no reply comes.
         s.recv(1)
 
 

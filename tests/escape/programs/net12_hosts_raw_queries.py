@@ -1,9 +1,9 @@
 # id: NET12
 # field: network_allow
 # kept-by: network_namespace proxy
-# control: no what answers is part of the jail
+# control: no the resolver that answers is part of the jail
 # policy: {"network_allow": ["api.example.com:80", "*.example.org:443"], "memory_fallback": "per_process"}
-# expect: a question with NUL, dots, CR or pointers in a label is not taken for a name of the list
+# expect: a query with NUL, dots, CR or pointers in a label is not taken for a listed name
 
 import socket
 import struct
@@ -18,7 +18,7 @@ def ask(*labels, tail=b"\0"):
     return answer[3] & 15, struct.unpack(">H", answer[6:8])[0]
 
 
-# The control inside: it does answer.
+# The built-in control: a listed name is answered.
 assert ask(b"API", b"example", b"com") == (0, 1)
 for labels in (
     (b"api.example", b"com"),

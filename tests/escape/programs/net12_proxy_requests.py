@@ -1,9 +1,9 @@
 # id: NET12
 # field: network_allow
 # kept-by: network_namespace proxy
-# control: no what answers is part of the jail
+# control: no the proxy that answers is part of the jail
 # policy: {"network_allow": ["api.example.com:443"], "network_proxy": true, "memory_fallback": "per_process"}
-# expect: a request to the proxy that names two hosts, or one in a second way, is taken for none
+# expect: a request that names two hosts to the proxy, or writes one in a second way, is refused
 
 import socket
 
@@ -15,7 +15,7 @@ def ask(text):
         return s.recv(200).split(b" ")[1:2]
 
 
-# The control inside: it does answer.
+# The built-in control: a listed host is connected.
 assert ask(b"CONNECT api.example.com:443 HTTP/1.1\r\n\r\n") == [b"200"]
 for text in (
     b"CONNECT api.example.com:443\0.evil.test HTTP/1.1\r\n\r\n",

@@ -1,7 +1,7 @@
 # id: NET19
 # field: network_allow
 # kept-by: network_namespace proxy
-# control: no what answers is part of the jail
+# control: no the proxy that answers is part of the jail
 # policy: {"network_allow": ["api.example.com:443"], "network_proxy": true, "memory_fallback": "per_process"}
 # expect: the proxy leads to no other port, not to this machine, not to a private address and not to itself
 

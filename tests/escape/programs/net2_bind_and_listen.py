@@ -2,7 +2,7 @@
 # field: network_access
 # kept-by: seccomp landlock
 # landlock-abi: 4
-# expect: no port can be opened for others to connect to
+# expect: no port can be opened that other processes could connect to
 
 import socket
 

@@ -3,7 +3,7 @@
 # kept-by: seccomp network_namespace landlock
 # landlock-abi: 4
 # witness: tcp
-# expect: a listener on the host's 127.0.0.1 sees no connection
+# expect: a listener on the host's 127.0.0.1 receives no connection
 
 import socket
 

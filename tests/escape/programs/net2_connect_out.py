@@ -14,8 +14,8 @@ def connect(host, port):
         s.connect((host, port))
 
 
-# The first is the harness's own listener: where it answers (in the control)
-# the program stops, and sends nothing to machines of others.
+# The first address is the harness's listener. If it answers, as in the control,
+# the program stops and sends nothing to other machines.
 for host, port in (
     ("127.0.0.1", ARG["tcp_port"]),
     ("0.0.0.0", ARG["tcp_port"]),

@@ -1,7 +1,7 @@
 # id: NET2
 # field: network_access
 # kept-by: seccomp
-# expect: listen() alone would open a port without bind(), where Landlock looks
+# expect: listen() without bind(), where Landlock has no check, opens no port
 
 import socket
 

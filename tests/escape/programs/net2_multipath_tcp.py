@@ -2,7 +2,7 @@
 # field: network_access
 # kept-by: seccomp network_namespace
 # witness: tcp
-# expect: a protocol next to TCP is no way around the rules for TCP
+# expect: Multipath TCP does not circumvent the rules for TCP
 
 import socket
 

@@ -2,7 +2,7 @@
 # field: network_access
 # kept-by: seccomp network_namespace
 # witness: udp
-# expect: a UDP socket of the host gets nothing; Landlock does not know UDP
+# expect: a UDP socket of the host receives nothing; Landlock does not control UDP
 
 import socket
 

@@ -2,7 +2,7 @@
 # field: network_access
 # kept-by: seccomp network_namespace
 # witness: udp
-# expect: no query leaves, so no data leaves in the names asked for
+# expect: no query leaves the jail, so no data leaves in the queried names
 
 import socket
 

@@ -1,7 +1,7 @@
 # id: NET3
 # field: network_access
 # kept-by: seccomp network_namespace
-# control: no a name server of the outside would have to answer
+# control: no a name server outside would have to answer
 # expect: no name resolves
 
 import socket

@@ -3,7 +3,7 @@
 # kept-by: seccomp network_namespace landlock
 # landlock-abi: 6
 # witness: abstract_dgram
-# expect: nor does a datagram reach one
+# expect: no datagram reaches an abstract unix socket of the host
 
 import socket
 

@@ -3,7 +3,7 @@
 # kept-by: seccomp network_namespace landlock
 # landlock-abi: 6
 # witness: abstract
-# expect: an abstract unix socket of the host is not there
+# expect: an abstract unix socket of the host cannot be connected to
 
 import socket
 

@@ -3,12 +3,12 @@
 # kept-by: seccomp
 # leaves-out: seccomp
 # policy: {"network_access": "host", "memory_fallback": "per_process"}
-# expect: with the host's network, half of a socketpair gets no name among the host's abstract sockets
+# expect: with the host's network, one end of a socketpair gets no name among the host's abstract sockets
 
 import socket
 
-# A filter sees the length of an address and not what is in it. Names as long
-# as an internet address cannot be told from one: SECURITY.md has these two.
+# A filter sees the length of an address but not its contents. It cannot tell a
+# name as long as an internet address from one: SECURITY.md lists both lengths.
 NOT_KEPT = (16, 28)
 AF_UNIX = struct.pack("=H", socket.AF_UNIX)
 ANY = b"\0remit" + os.urandom(8).hex().encode() + b"x" * 128
@@ -16,7 +16,7 @@ ANY = b"\0remit" + os.urandom(8).hex().encode() + b"x" * 128
 for size in range(len(AF_UNIX), 140):
     if size in NOT_KEPT:
         continue
-    # Without a name, of length 2, the kernel chooses one.
+    # An address of length 2 has no name: the kernel chooses one.
     address = (AF_UNIX + ANY)[:size]
     with socket.socketpair()[0] as s:
         ret, err = syscall("bind", s.fileno(), address, size)
@@ -25,7 +25,7 @@ for size in range(len(AF_UNIX), 140):
     else:
         refused(str(size), errname(err))
 
-# Servers work.
+# Internet sockets can still be bound.
 for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
     with socket.socket(family) as s:
         try:

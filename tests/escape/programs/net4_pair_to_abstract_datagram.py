@@ -3,12 +3,12 @@
 # kept-by: network_namespace landlock
 # landlock-abi: 6
 # witness: abstract_dgram
-# expect: half of an allowed socketpair cannot send to a third party by sendmsg
+# expect: one end of an allowed socketpair cannot send to a third party with sendmsg
 
 import socket
 
-# The filter allows pairs, and cannot read the address behind sendmsg's
-# pointer: here the namespace and Landlock must hold.
+# The filter allows pairs, and cannot read the address that sendmsg's argument
+# points to: the namespace and Landlock must stop this.
 try:
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 except OSError as e:

@@ -3,7 +3,7 @@
 # kept-by: mount_namespace
 # leaves-out: seccomp network_namespace landlock mount_namespace
 # witness: unix_dgram
-# expect: nor to a socket that is a file of the host
+# expect: one end of an allowed socketpair cannot send to a socket file of the host
 
 import socket
 

@@ -1,7 +1,7 @@
 # id: NET6
 # field: network_access
 # kept-by: seccomp
-# expect: no netlink socket, so no question about and no change of interfaces and routes
+# expect: no netlink socket, so interfaces and routes can be neither queried nor changed
 
 import socket
 

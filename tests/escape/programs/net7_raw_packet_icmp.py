@@ -1,7 +1,7 @@
 # id: NET7
 # field: network_access
 # kept-by: seccomp
-# expect: EPERM by the filter, before the kernel asks for CAP_NET_RAW
+# expect: EPERM by the filter, before the kernel checks for CAP_NET_RAW
 
 AF_PACKET, ETH_P_ALL = 17, 0x0300
 for label, family, kind, protocol in (
@@ -17,8 +17,8 @@ for label, family, kind, protocol in (
         went_through(label)
     else:
         refused(label, errname(err))
-# Without the right to raw sockets the kernel says EPERM too. A type that does
-# not exist is EINVAL, and shows whether a filter stood before it.
+# Without CAP_NET_RAW the kernel returns EPERM too. A type that does not exist
+# gives EINVAL, which shows whether the call passed the filter.
 reach("packet, type 99", "socket", AF_PACKET, 99, 0)
 reach("IPv4, type 99", "socket", 2, 99, 0)
 report_outcome()

@@ -1,7 +1,7 @@
 # id: NET8
 # field: network_access
 # kept-by: seccomp
-# expect: ENOSYS: no ring that makes sockets out of a filter's sight
+# expect: ENOSYS: no ring that could make sockets past the filter
 
 parameters = ctypes.create_string_buffer(120)
 ret, err = syscall("io_uring_setup", 8, parameters)

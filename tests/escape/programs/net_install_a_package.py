@@ -4,7 +4,7 @@
 # leaves-out: mount_namespace network_namespace seccomp landlock
 # tolerates: tcp
 # witness: drop tcp
-# expect: without the network or without a writable place on sys.path nothing is installed
+# expect: nothing is installed without the network or without a writable directory on sys.path
 
 import importlib
 import socket

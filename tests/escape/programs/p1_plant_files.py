@@ -3,7 +3,7 @@
 # kept-by: mount_namespace landlock
 # runs: 2
 # witness: drop
-# expect: nothing that one run writes is there in the next
+# expect: nothing that one run writes exists in the next
 
 home = os.path.expanduser("~")
 places = [os.getcwd(), "/tmp", "/dev/shm", home, ARG["drop_dir"], os.path.dirname(os.__file__)]

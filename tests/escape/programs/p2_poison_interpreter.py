@@ -3,8 +3,8 @@
 # kept-by: timer
 # runs: 2
 # status: ok exit
-# control: no a run starts its own interpreter; there is no mechanism to leave out
-# expect: patched modules, handlers and settings of one run are not in the next
+# control: no each run starts a new interpreter; there is no mechanism to leave out
+# expect: modules, handlers and settings that one run changes are unchanged in the next
 
 import builtins
 import gc
@@ -32,7 +32,7 @@ for label, pristine in CHECKS.items():
     else:
         went_through(label, "changed by round 1")
 report_outcome()
-# The poison spoils the runner's last words too: then the status is "exit".
+# The changes also break the runner's final claim: then the status is "exit".
 if ARG["round"] == 1:
     builtins.len = lambda x: 99
     json.loads = lambda x: 99

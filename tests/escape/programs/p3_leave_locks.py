@@ -2,8 +2,8 @@
 # field: timeout
 # kept-by: timer
 # runs: 2
-# control: no the kernel drops a lock with the process that holds it
-# expect: a lock on a file of the image that one run held is free in the next
+# control: no the kernel drops a lock with the process that owns it
+# expect: a lock that one run took on a file of the image is free in the next
 
 import fcntl
 import threading

@@ -2,7 +2,7 @@
 # field: subprocess_execution
 # kept-by: seccomp landlock
 # landlock-abi: 6
-# expect: the process that made this one can be neither signalled nor traced
+# expect: the parent process can be neither signalled nor traced
 
 parent = os.getppid() or 1
 for signal in (0, 19, 9) if os.getpid() == 2 else (0,):

@@ -1,7 +1,7 @@
 # id: PR10
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM: no change of what the keeper relies on; a new name changes nothing
+# expect: EPERM: nothing that the keeper relies on can be changed; a new process name has no effect
 
 SET_PDEATHSIG, SET_DUMPABLE, SET_MM, SUBREAPER, SET_PTRACER, SET_TSC = 1, 4, 35, 36, 0x59616D61, 26
 LIBC.prctl(15, b"[kworker/0:0]", 0, 0, 0)

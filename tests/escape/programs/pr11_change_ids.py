@@ -1,7 +1,7 @@
 # id: PR11
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM for every id, even the own
+# expect: EPERM for every id, even the current one
 
 own = os.getuid()
 for label, call in {

@@ -13,7 +13,8 @@ for name, flag in FLAGS.items():
         went_through("unshare " + name)
     else:
         refused("unshare " + name, errname(err))
-# Nothing to do, or nothing known: only a filter says no to these two.
+# unshare(0) would succeed and an unknown flag would give EINVAL: only a filter
+# refuses both.
 reach("unshare(0)", "unshare", 0)
 reach("unshare(unknown)", "unshare", 0x1)
 reach("setns", "setns", -1, 0)

@@ -3,7 +3,7 @@
 # kept-by: seccomp landlock
 # expect: the dynamic loader cannot be executed to start a program of the workspace
 
-# By name: the folders above may not be listed.
+# They are found by name, since the directories above them cannot be listed.
 LOADERS = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1"]
 loaders = [path for path in LOADERS if os.path.exists(path)]
 assert loaders, "no loader in sight"

@@ -3,12 +3,12 @@
 # kept-by: mount_namespace landlock
 # policy: {"subprocess_execution": true, "memory_fallback": "per_process", "cpu_fallback": "per_process"}
 # witness: drop
-# expect: with subprocesses allowed the loader still cannot map a program of one's own
+# expect: with subprocesses allowed, the loader still cannot map a program from the workspace
 
 import shutil
 import subprocess
 
-# By name: the folders above may not be listed.
+# They are found by name, since the directories above them cannot be listed.
 LOADERS = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1"]
 loaders = [path for path in LOADERS if os.path.exists(path)]
 assert loaders, "no loader in sight"

@@ -1,12 +1,12 @@
 # id: PR15
 # field: subprocess_execution
 # kept-by: seccomp landlock
-# expect: the answer does not depend on what the path is at the moment of looking
+# expect: the decision does not depend on a path that changes while it is checked
 
 import threading
 import time
 
-# Who is refused too often waits for each answer.
+# After many refusals the program waits for each answer.
 end = time.monotonic() + 2
 program = (sys.executable or "/usr/bin/python3").encode()
 SAY = b"print('ESCAPED the path was swapped while it was looked at')"
@@ -34,6 +34,6 @@ for _ in range(2000):
 stop = True
 thread.join()
 refused("execve", str(answers))
-# In the control the race may never have been won: then say it plainly.
+# In the control the race may never be won: then try the call without a race.
 reach("execve of the program", "execve", program, argv, envp, answers=(errno.EPERM, errno.EACCES))
 report_outcome()

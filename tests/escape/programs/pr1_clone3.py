@@ -1,7 +1,7 @@
 # id: PR1
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: ENOSYS: its flags lie behind a pointer, so it is refused whatever they are
+# expect: ENOSYS: a filter cannot read the flags through a pointer, so the call is always refused
 
 SIGCHLD = 17
 args = ctypes.create_string_buffer(struct.pack("8Q", 0, 0, 0, 0, SIGCHLD, 0, 0, 0), 64)

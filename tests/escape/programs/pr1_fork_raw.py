@@ -1,7 +1,7 @@
 # id: PR1
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM for fork and clone by their numbers, past libc
+# expect: EPERM for fork and clone called by number, without libc
 
 SIGCHLD, CHILD_SETTID, CHILD_CLEARTID = 17, 0x01000000, 0x00200000
 if "fork" in NR:

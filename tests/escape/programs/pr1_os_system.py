@@ -2,7 +2,7 @@
 # field: subprocess_execution
 # kept-by: seccomp landlock mount_namespace
 # leaves-out: seccomp landlock mount_namespace
-# expect: os.system and popen run no shell; there is none in the jail either
+# expect: os.system and popen run no shell; the jail has none either
 
 code = os.system("exit 7")
 if code == 7 << 8:

@@ -1,7 +1,7 @@
 # id: PR1
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM for vfork and for what libc makes of it
+# expect: EPERM for vfork and for the clone flags that libc uses instead
 
 SIGCHLD, VM, VFORK = 17, 0x100, 0x4000
 if "vfork" in NR:

@@ -12,7 +12,7 @@ else:
 argv = (ctypes.c_char_p * 2)(b"x", None)
 envp = (ctypes.c_char_p * 1)(None)
 sys.stdout.flush()
-# EACCES (vm.memfd_noexec) would be the second lock: here the first is asked.
+# EACCES (vm.memfd_noexec) would be the second mechanism: this tests the first.
 reach("execveat", "execveat", fd, b"", argv, envp, AT_EMPTY_PATH)
 reach("execve", "execve", b"/proc/self/fd/%d" % fd, argv, envp)
 report_outcome()

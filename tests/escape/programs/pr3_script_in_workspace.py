@@ -1,7 +1,7 @@
 # id: PR3
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: a script with #! is not executed
+# expect: a script with a #! line is not executed
 
 for folder in (os.getcwd(), "/tmp", ARG["drop_dir"]):
     path = folder + "/script"
@@ -13,7 +13,7 @@ for folder in (os.getcwd(), "/tmp", ARG["drop_dir"]):
         os.execve(path, [path], {})
     except OSError as e:
         refused(path, errname(e.errno))
-# The writable mounts are noexec, so with the filter gone the kernel says
-# EACCES as well; a path that does not exist shows who answered.
+# The writable mounts are noexec, so without the filter the kernel returns
+# EACCES as well. A path that does not exist shows which of the two answered.
 reach("execve of nothing", "execve", b"/nothing/here", BAD, BAD)
 report_outcome()

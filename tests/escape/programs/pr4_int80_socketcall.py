@@ -5,7 +5,7 @@
 # status: killed
 # signal: SIGSYS
 # machine: x86_64
-# expect: socketcall, which hides the family behind a pointer, ends the process
+# expect: socketcall, whose family no filter can read, ends the process
 
 # mov eax,102 (socketcall of i386, getuid of x86-64); mov ebx,1 (SYS_SOCKET);
 # xor ecx,ecx; int 0x80; ret

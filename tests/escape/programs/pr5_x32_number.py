@@ -8,6 +8,6 @@
 # expect: an x32 number ends the process by SIGSYS
 
 X32 = 0x40000000
-# A kernel without x32 would say ENOSYS: being answered is the escape.
+# A kernel without x32 would return ENOSYS: any answer at all is the escape.
 ret, err = syscall(X32 | 520, BAD, BAD, BAD)
 escaped("x32 execve was answered: %s" % errname(err))

@@ -3,7 +3,7 @@
 # kept-by: mount_namespace landlock
 # leaves-out: mount_namespace landlock
 # witness: drop
-# expect: code of one's own cannot be mapped: every writable place is noexec
+# expect: a program's own code cannot be mapped: every writable directory is noexec
 
 import _ctypes
 import shutil

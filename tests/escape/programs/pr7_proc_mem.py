@@ -1,7 +1,7 @@
 # id: PR7
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
-# expect: the memory of no process is a file
+# expect: no process's memory can be opened as a file
 
 for path in ("/proc/self/mem", "/proc/1/mem", "/proc/%d/mem" % ARG["host_pid"], "/proc/self/maps",
              "/proc/self/task/self/mem", "/dev/mem"):

@@ -4,7 +4,7 @@
 # expect: EPERM for every request
 
 ATTACH, SEIZE, PEEKTEXT, TRACEME = 16, 0x4206, 1, 0
-# A process that does not exist is ESRCH, unless a filter comes first.
+# A process that does not exist gives ESRCH, unless the filter answers first.
 for label, request, pid in (
     ("attach", ATTACH, 999999),
     ("seize", SEIZE, 999999),
@@ -12,7 +12,7 @@ for label, request, pid in (
 ):
     reach(label, "ptrace", request, pid, 0, 0)
 if not got:
-    # Being traced by a parent that does not know would hang the control.
+    # A parent that does not know that it traces its child would hang the control.
     for pid in (1, os.getppid(), ARG["host_pid"]):
         reach("attach %d" % pid, "ptrace", ATTACH, pid, 0, 0)
     reach("traceme", "ptrace", TRACEME, 0, 0, 0)

@@ -1,7 +1,7 @@
 # id: PR7
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: ENOSYS for pidfd_open, pidfd_getfd and their like
+# expect: ENOSYS for pidfd_open, pidfd_getfd and similar calls
 
 for pid in (1, os.getpid(), ARG["host_pid"]):
     ret, err = syscall("pidfd_open", pid, 0)

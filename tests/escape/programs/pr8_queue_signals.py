@@ -1,7 +1,7 @@
 # id: PR8
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM and ENOSYS for the calls next to kill
+# expect: EPERM and ENOSYS for the calls related to kill
 
 info = ctypes.create_string_buffer(struct.pack("iiii", 0, 0, -1, 0), 128)
 for pid in (1, ARG["host_pid"]):

@@ -2,7 +2,7 @@
 # field: subprocess_execution
 # kept-by: seccomp landlock
 # landlock-abi: 6
-# expect: of all process numbers only the own answers
+# expect: of all process ids, only the program's own answers
 
 found = []
 answers = {}

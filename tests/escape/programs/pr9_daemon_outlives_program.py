@@ -3,7 +3,7 @@
 # kept-by: timer
 # policy: {"subprocess_execution": true, "memory_fallback": "per_process", "cpu_fallback": "per_process", "timeout": 180}
 # judge: outside
-# control: no the pid namespace ends the daemon, and it cannot be left out
+# control: no the pid namespace ends the daemon, and that namespace cannot be left out
 # expect: a daemon in its own session is gone when the run has ended; the harness looks for it
 
 import time
@@ -16,4 +16,4 @@ if os.fork() == 0:
         time.sleep(600)
     os._exit(0)
 os.wait()
-contained("a daemon was left behind")
+contained("a daemon was left running")

@@ -4,7 +4,7 @@
 # policy: {"stdout_max_bytes": "64K", "stderr_max_bytes": "64K", "output_ceiling": 4}
 # judge: status
 # status: output_limit
-# expect: stderr counts toward the same ceiling
+# expect: stderr counts toward the same ceiling as stdout
 
 for _ in range(128):
     os.write(2, b"x" * 65535 + b"\n")

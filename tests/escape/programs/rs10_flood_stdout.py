@@ -4,7 +4,7 @@
 # policy: {"stdout_max_bytes": "64K", "stderr_max_bytes": "64K", "output_ceiling": 4}
 # judge: status
 # status: output_limit
-# expect: killed at the ceiling; what is kept is within its cap
+# expect: killed at the ceiling; the kept output is within its cap
 
 for _ in range(128):
     os.write(1, b"x" * 65536)

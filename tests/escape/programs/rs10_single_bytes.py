@@ -4,7 +4,7 @@
 # policy: {"stdout_max_bytes": "1K", "stderr_max_bytes": "1K", "output_ceiling": 16}
 # judge: status
 # status: output_limit
-# expect: one byte at a time, in turn, ends at the same ceiling
+# expect: single bytes, alternating between the streams, end at the same ceiling
 
 for _ in range(100000):
     os.write(1, b".")

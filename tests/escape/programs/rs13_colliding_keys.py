@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms", "cpu_seconds": 60}
 # judge: status
 # status: timeout
-# expect: one call that takes quadratic time in C is killed at the deadline
+# expect: a single call that takes quadratic time in C is killed at the deadline
 
 PRIME = (1 << 61) - 1
 # All hash to the same value. Each round is one call that runs no bytecode.

@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms", "cpu_seconds": 60}
 # judge: status
 # status: timeout
-# expect: a regular expression that never ends does not hold the deadline back
+# expect: a regular expression that never ends does not delay the deadline
 
 import re
 

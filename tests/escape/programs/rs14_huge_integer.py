@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms", "cpu_seconds": 60}
 # judge: status
 # status: timeout
-# expect: a number with a hundred thousand digits does not hold the deadline back
+# expect: a number with a hundred thousand digits does not delay the deadline
 
 if hasattr(sys, "set_int_max_str_digits"):
     sys.set_int_max_str_digits(0)

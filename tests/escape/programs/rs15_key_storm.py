@@ -2,7 +2,7 @@
 # field: memory_bytes
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: EPERM: no key and no keyring
+# expect: EPERM: no key and no keyring can be made
 
 KEYRING_PROCESS = -2
 ret, err = syscall("add_key", b"user", b"escape", b"x", 1, KEYRING_PROCESS)

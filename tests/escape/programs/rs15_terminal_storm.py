@@ -1,7 +1,7 @@
 # id: RS15
 # field: filesystem_read_roots
 # kept-by: mount_namespace landlock
-# control: no a test build keeps the jail's own /dev
+# control: no a test build mounts the same private /dev
 # expect: no pseudo terminal can be made
 
 import pty

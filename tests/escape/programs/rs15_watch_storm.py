@@ -2,7 +2,7 @@
 # field: open_files
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: EPERM and ENOSYS: no watches on files
+# expect: EPERM and ENOSYS: no file can be watched
 
 for call in ("inotify_init1", "fanotify_init"):
     reach(call, call, 0x7FFFFFFF, 0)

@@ -2,7 +2,7 @@
 # field: cpus
 # kept-by: affinity
 # policy: {"cpus": 1, "processes": 32}
-# expect: eight threads that compute at once get no more than one processor
+# expect: eight threads that compute at the same time get no more than one processor
 
 import hashlib
 import threading
@@ -16,7 +16,7 @@ end = time.monotonic() + 1
 
 
 def work():
-    # hashlib gives the interpreter lock back for large blocks.
+    # hashlib releases the interpreter lock for large blocks.
     while time.monotonic() < end:
         hashlib.sha256(block).digest()
 

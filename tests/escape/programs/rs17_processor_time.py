@@ -4,7 +4,7 @@
 # policy: {"cpu_seconds": 1, "timeout": 180}
 # judge: status
 # status: cpu_limit
-# expect: killed when the processor time is used up, though signals are ignored
+# expect: killed when the processor time is used up, although signals are ignored
 
 import signal
 import time

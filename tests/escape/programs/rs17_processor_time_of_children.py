@@ -5,7 +5,7 @@
 # judge: status
 # status: cpu_limit
 # users: root
-# expect: a chain of short children cannot hide the time they use together
+# expect: a chain of short-lived children cannot hide the time that they use together
 
 import time
 

@@ -4,7 +4,7 @@
 # policy: {"cpu_seconds": 1, "timeout": 180, "cpus": 2}
 # judge: status
 # status: cpu_limit
-# expect: time of threads adds up
+# expect: the processor time of all threads is added up
 
 import hashlib
 import signal

@@ -4,8 +4,8 @@
 # policy: {"timeout": "2s"}
 # judge: status
 # status: timeout
-# expect: refusals that wait for the keeper's answer do not put off the deadline
+# expect: refusals that wait for the keeper's answer do not delay the deadline
 
 for _ in lasting(4):
     syscall("unshare", 0)
-escaped("asked for 4 s with a deadline of 2 s")
+escaped("made refused calls for 4 s with a deadline of 2 s")

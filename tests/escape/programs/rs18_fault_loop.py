@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms", "cpu_seconds": 60}
 # judge: status
 # status: timeout
-# expect: a fault that is handled by faulting again ends at the deadline
+# expect: a fault whose handler faults again ends at the deadline
 
 import signal
 import threading
@@ -18,6 +18,6 @@ def watch():
 
 
 threading.Thread(target=watch, daemon=True).start()
-# CPython's handler only takes a note and returns, to the same instruction.
+# CPython's handler only records the signal and returns to the same instruction.
 signal.signal(signal.SIGSEGV, lambda *_: None)
 LIBC.strlen(ctypes.c_void_p(BAD))

@@ -2,7 +2,7 @@
 # field: filesystem_read_roots
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: no call that flushes the host's disk, or moves its cached pages, gets past the filter, though all of them succeed
+# expect: no call that flushes the host's disk, or evicts its cached pages, passes the filter, although all of them succeed
 
 # A descriptor that is not open: 0 comes from the filter, EBADF from the kernel.
 NOT_OPEN = 999
@@ -25,11 +25,11 @@ flush("fadvise64", 0, 0, DONTNEED)
 reach("syncfs", "syncfs", NOT_OPEN)
 reach("readahead", "readahead", NOT_OPEN, 0, 4096)
 
-# Reads that come from the disk each time, and not from memory.
+# Direct reads come from the disk each time and not from the page cache.
 def read_directly(name, call):
     try:
         call()
-        went_through(name, "it is opened for direct reads")
+        went_through(name, "the file is open for direct reads")
     except OSError as e:
         refused(name, errname(e.errno))
 
@@ -38,10 +38,10 @@ import fcntl
 
 read_directly("openat", lambda: os.open(os.__file__, os.O_RDONLY | os.O_DIRECT))
 read_directly("fcntl", lambda: fcntl.fcntl(os.open(os.__file__, os.O_RDONLY), fcntl.F_SETFL, os.O_DIRECT))
-# RWF_DONTCACHE of Linux 6.14, which os has no name for; older kernels refuse it as well.
+# RWF_DONTCACHE of Linux 6.14, for which os has no name; older kernels refuse it as well.
 read_directly("preadv2", lambda: os.preadv(os.open(os.__file__, os.O_RDONLY), [bytearray(4096)], 0, 0x80))
 
-# Programs must not notice: neither with what they only read nor with their own files.
+# Programs must not notice the filter, neither with files that they only read nor with their own.
 host = os.open(os.__file__, os.O_RDONLY)
 with open("own", "w") as f:
     f.write("x")

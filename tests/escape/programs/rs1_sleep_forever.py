@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: a program that does nothing is killed at the deadline as well
+# expect: a program that does nothing is also killed at the deadline
 
 for _ in lasting(2):
     time.sleep(0.01)

@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: killed at the deadline, status timeout
+# expect: a program that computes for ever is killed at the deadline, with status timeout
 
 for _ in lasting(2):
     pass

@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: no handler and no mask puts the deadline off
+# expect: no signal handler and no signal mask delays the deadline
 
 import signal
 

@@ -4,9 +4,9 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: a call into C that never gives the interpreter back is killed in time
+# expect: a C call that never releases the interpreter is killed in time
 
-# PyDLL keeps the lock: no Python code, handler or thread can run meanwhile.
+# PyDLL keeps the interpreter lock: no Python code, handler or thread can run meanwhile.
 held = ctypes.PyDLL(None)
 held.sleep(5)
 escaped("held the interpreter for 5 s with a deadline of 0.5 s")

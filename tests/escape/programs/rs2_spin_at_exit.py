@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: work after the end of the program counts as well
+# expect: work in exit handlers counts toward the deadline as well
 
 import atexit
 

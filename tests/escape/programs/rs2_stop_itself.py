@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# control: no a stopped program cannot say that it outlived the deadline
+# control: no a stopped program cannot report that it outlived the deadline
 # expect: a stopped process is killed at the deadline
 
 import signal

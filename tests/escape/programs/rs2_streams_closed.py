@@ -10,4 +10,4 @@ os.close(0)
 os.close(1)
 for _ in lasting(2):
     time.sleep(0.01)
-os.write(2, b"ESCAPED lived for 2 s behind a closed stdout\n")
+os.write(2, b"ESCAPED lived for 2 s with stdout closed\n")

@@ -4,7 +4,7 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# expect: a thread that keeps the interpreter from ending does not keep the run
+# expect: a thread that keeps the interpreter alive does not keep the run alive
 
 import threading
 

@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory rlimit_as
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 32}
 # status: memory_limit ok
-# expect: MemoryError, or the kernel ends it and the status says why
+# expect: MemoryError, or the kernel kills the program and the status says why
 
 hoard = []
 try:

@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory rlimit_as
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 32}
 # status: memory_limit ok
-# expect: private anonymous memory is counted as it is touched, or refused at once
+# expect: private anonymous memory is counted when it is touched, or refused at once
 
 SIZE = 480 << 20
 try:

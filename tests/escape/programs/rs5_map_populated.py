@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory rlimit_as
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 32}
 # status: memory_limit ok
-# expect: one call that asks for everything at once gets nothing, or is the last
+# expect: one call that requests everything at once gets nothing, or is the program's last
 
 MAP_POPULATE, MAP_PRIVATE, MAP_ANONYMOUS = 0x8000, 2, 0x20
 SIZE = 480 << 20

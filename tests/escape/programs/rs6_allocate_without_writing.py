@@ -2,7 +2,7 @@
 # field: disk_bytes
 # kept-by: tmpfs_size
 # policy: {"disk_bytes": "8M"}
-# expect: ENOSPC for blocks that are only reserved, and for pages behind a hole
+# expect: ENOSPC for blocks that are only reserved, and for pages after a hole
 
 LIMIT = 8 << 20
 fd = os.open("reserved", os.O_RDWR | os.O_CREAT)

@@ -4,12 +4,12 @@
 # policy: {"memory_bytes": "200M", "disk_bytes": "8M", "files": 256, "open_files": 64, "timeout": 180, "cpu_seconds": 60}
 # status: ok
 # users: user
-# expect: byte-range locks are kernel memory that no rlimit and no cgroup counts: they are refused where there is no cgroup (with one they are allowed for sqlite, and SECURITY.md says so)
+# expect: byte-range locks use kernel memory that no rlimit and no cgroup counts. They are refused without a cgroup; with one they are allowed, for sqlite (see SECURITY.md)
 
 import fcntl
 
-# A lock is a kernel object of 192 bytes. Each new one is compared with all
-# others of its file, so many short lists are faster than one long one.
+# A lock is a kernel object of 192 bytes. The kernel compares each new one with all
+# others of its file, so many short lists are faster than one long list.
 FILES, LOCKS, BYTES = 50, 2000, 192
 held = 0
 files = []

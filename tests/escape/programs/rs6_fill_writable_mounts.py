@@ -2,7 +2,7 @@
 # field: disk_bytes
 # kept-by: tmpfs_size
 # policy: {"disk_bytes": "8M"}
-# expect: ENOSPC, with all writable folders together
+# expect: ENOSPC when all writable directories together reach the limit
 
 LIMIT = 8 << 20
 chunk = b"x" * 65536

@@ -2,7 +2,7 @@
 # field: memory_bytes
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: EPERM for setsockopt: a socket pair keeps its default buffers
+# expect: EPERM for setsockopt: a socket pair keeps its default buffer sizes
 
 import socket
 

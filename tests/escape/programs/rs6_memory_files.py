@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory seccomp
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 64, "file_bytes": "64M"}
 # status: memory_limit ok
-# expect: memory files are counted by the group, or refused where no group counts
+# expect: memory files are counted by the cgroup, or refused without one
 
 total = 0
 chunk = bytes(1 << 20)

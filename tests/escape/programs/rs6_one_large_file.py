@@ -2,7 +2,7 @@
 # field: file_bytes
 # kept-by: rlimit_fsize
 # policy: {"file_bytes": "1M"}
-# expect: EFBIG beyond the limit, for writing and for making a file long
+# expect: EFBIG beyond the limit, for writing and for extending a file
 
 import signal
 

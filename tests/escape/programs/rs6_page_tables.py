@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory rlimit_as
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 32}
 # status: memory_limit ok
-# expect: one page in every 2 MiB costs a page table each: counted, or no room to do it
+# expect: one page in every 2 MiB costs a page table each: the tables are counted, or the mapping is too large
 
 COUNT = 60000
 SIZE = COUNT << 21

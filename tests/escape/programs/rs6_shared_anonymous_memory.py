@@ -3,7 +3,7 @@
 # kept-by: cgroup_memory rlimit_as
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 32}
 # status: memory_limit ok
-# expect: shared memory without a name is within the limit or refused
+# expect: anonymous shared memory is within the limit or refused
 
 areas = []
 try:

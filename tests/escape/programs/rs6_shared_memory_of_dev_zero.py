@@ -1,10 +1,10 @@
 # id: RS6
 # field: memory_bytes
 # kept-by: cgroup_memory rlimit_as
-# control: no there is no /dev/zero in any jail, not even in that of a test build
+# control: no no jail has /dev/zero, not even that of a test build
 # policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 64}
 # status: memory_limit ok
-# expect: a shared map of /dev/zero is shared memory that RLIMIT_AS forgets once it is unmapped but for a page: it is not there
+# expect: /dev/zero is absent: a shared mapping of it is memory that RLIMIT_AS forgets once all of it but a page is unmapped
 
 areas = []
 try:

@@ -2,7 +2,7 @@
 # field: processes
 # kept-by: cgroup_pids rlimit_nproc
 # policy: {"processes": 8, "subprocess_execution": true, "memory_fallback": "per_process", "cpu_fallback": "per_process"}
-# expect: EAGAIN at the limit, and the host has no process more afterwards
+# expect: EAGAIN at the limit, and no more processes on the host afterwards
 
 import signal
 

@@ -2,7 +2,7 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# expect: folders count as files do, however deep; the end of the run removes them
+# expect: directories count as files do, at any depth; the end of the run removes them
 
 depth = 0
 try:

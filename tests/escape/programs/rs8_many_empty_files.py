@@ -2,7 +2,7 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# expect: ENOSPC at the limit, with all writable folders together
+# expect: ENOSPC when all writable directories together reach the limit
 
 made = 0
 for folder in (os.getcwd(), "/tmp", "/dev/shm"):

@@ -2,7 +2,7 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# expect: ENOSPC: a link is a file
+# expect: ENOSPC: a symbolic link counts as a file
 
 made = 0
 try:

@@ -3,7 +3,7 @@
 # kept-by: rlimit_nofile
 # policy: {"open_files": 64}
 # leaves-out: seccomp rlimit_nofile
-# expect: descriptors sent to oneself and never received are bounded by the same limit
+# expect: descriptors that a program sends to itself and never receives are bounded by the same limit
 
 import socket
 

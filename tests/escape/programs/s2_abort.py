@@ -5,6 +5,6 @@
 # status: killed
 # signal: SIGABRT
 # control: no the program ends only itself
-# expect: abort() is allowed, and is reported as what it is
+# expect: abort() is allowed, and reported as such
 
 os.abort()

@@ -5,7 +5,7 @@
 # status: exit error
 # exit-code: 5
 # control: no the program ends only itself
-# expect: an exit in the middle of everything is seen with its code
+# expect: an exit from a thread is reported with its exit code
 
 import threading
 import time

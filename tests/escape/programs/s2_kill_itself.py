@@ -5,7 +5,7 @@
 # status: killed
 # signal: SIGKILL
 # control: no the program ends only itself
-# expect: the status says which signal, and nothing is left
+# expect: the status names the signal, and nothing is left
 
 import signal
 

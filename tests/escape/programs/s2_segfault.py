@@ -5,7 +5,7 @@
 # status: killed
 # signal: SIGSEGV
 # control: no the program ends only itself
-# expect: a crash of the interpreter is the program's, leaves no core and wakes no handler of the host
+# expect: a crash of the interpreter is reported as the program's, leaves no core file and starts no core handler of the host
 
 import resource
 
