@@ -1,4 +1,4 @@
-"""The product as its users meet it: started by root and by an ordinary user."""
+"""Fixtures of the tests that use the product as its users do: started by root and by an ordinary user."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 TEST_USER = "remit-test"
-# Debian's, so that tests do not depend on what stands first on PATH.
+# Debian's interpreter, so that tests do not depend on which one comes first in PATH.
 PYTHON = "/usr/bin/python3"
 
 E2E = ROOT / "tests" / "e2e"
-# Some tests of one folder use what those of another have.
+# Tests of one folder import helpers of another.
 sys.path[:0] = [str(ROOT / "tests" / "escape"), str(ROOT / "tests"), str(E2E), *sorted({str(path.parent) for path in E2E.glob("*/*.py")})]
 import mounts  # noqa: E402
 
 
 def skip_or_fail(reason: str) -> None:
-    """A skip is loud: on the reference machine it is a failure."""
+    """Skips the test. On the reference machine (REMIT_MUST_WORK=all) a skip is a failure."""
     if os.environ.get("REMIT_MUST_WORK") == "all":
-        pytest.fail(f"must work here: {reason}")
+        pytest.fail(f"skipped, but REMIT_MUST_WORK=all: {reason}")
     pytest.skip(reason)
 
 
@@ -41,7 +41,7 @@ def users() -> list[str]:
 
 @contextlib.contextmanager
 def exclusive(file: str | pathlib.Path) -> collections.abc.Iterator[None]:
-    """Many test processes begin at once: what all of them need, one makes, and the others wait."""
+    """Locks a file, so that one of many test processes makes what all of them need while the others wait."""
     with open(file) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -55,8 +55,8 @@ def make_test_user() -> None:
             subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
 
 
-# What these files test hardly depends on who starts it. The two users take turns: a test runs for one of them, chosen by its
-# name. REMIT_SOAK=1 tests all, as `make soak` does.
+# The results of these files hardly depend on the user. The two users take turns: each test runs for one of them, chosen by
+# a hash of its name. With REMIT_SOAK=1, as in `make soak`, both users run every test.
 ONE_USER = {
     f"test_{name}" for name in (
         "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b", "files",
@@ -65,17 +65,17 @@ ONE_USER = {
         "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_apis", "steps", "tools", "validator", "warm",
     )
 }  # fmt: skip
-# A start in each way by each user is four: each user and each way has its turn, but not each user in each way.
+# Two users and two kinds of start make four pairs. These files run two of the four, so that each user and each kind is tested.
 ONE_PAIR = ONE_USER | {f"test_{name}" for name in ("denials", "fork", "fork_hostile", "sessions", "write_roots")}
 PAIRS = {frozenset(pair) for pair in (("user", "cold"), ("user", "private"), ("root", "warm"), ("root", "shared"))}
 WORDS = frozenset().union(*PAIRS)
 
 
-# Tests with clients, browsers and frameworks that are downloaded, and others that take minutes: `make soak` and CI run them.
+# Tests with downloaded clients, browsers and frameworks, and others that take minutes. `make soak` and CI run them.
 LONGER = {f"test_{name}" for name in ("container", "e2b_clients", "mcp_clients", "openapi", "playground")}
 
-# The released product meets every hostile program by every user. When warm, and for what shows that the program is hostile and
-# that each lock holds alone, the users take turns.
+# Every user runs every hostile program with the released product. In the warm variants, and in those that show that a program
+# is hostile or that one mechanism alone contains it, the users take turns.
 ONE_CALLER = {"test_control_escapes", "test_single_mechanism_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_single_mechanism_contains"}
 
 
@@ -84,7 +84,7 @@ def is_turn_of_other_user(name: str, user: str) -> bool:
 
 
 def program_and_caller(item: pytest.Item) -> tuple[str, str]:
-    """Of a test of tests/escape that has both, else nothing."""
+    """Returns both of a test of tests/escape that has both, or else empty strings."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     return (params["program"].name, params["caller_label"]) if {"program", "caller_label"} <= set(params) else ("", "")
 
@@ -92,14 +92,14 @@ def program_and_caller(item: pytest.Item) -> tuple[str, str]:
 def is_left_out(item: pytest.Item) -> bool:
     if (item.path.stem in LONGER or item.get_closest_marker("longer")) and not os.environ.get("REMIT_LONGER"):
         return True
-    # Rule 8 counts by user.
+    # The coverage test counts each user.
     if "covers" in item.fixturenames:
         return False
     if os.geteuid() != 0:
         return False
     program, caller = program_and_caller(item)
     if program and item.originalname in ONE_CALLER:
-        # Some programs are for one user alone.
+        # Some programs apply to one user only.
         others = set(item.callspec.params["program"].users) & set(users())
         return len(others) == 2 and is_turn_of_other_user(program, caller)
     words = WORDS.intersection(item.callspec.id.split("-")) if hasattr(item, "callspec") else frozenset()
@@ -109,16 +109,16 @@ def is_left_out(item: pytest.Item) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # As on an ordinary machine with systemd, and unlike in most containers.
+    # Mounts are shared on an ordinary machine with systemd, but not in most containers.
     if os.geteuid() == 0:
         mounts.enter_shared()
-    config.addinivalue_line("markers", "longer: takes minutes, and runs in `make soak` and in CI only")
+    config.addinivalue_line("markers", "longer: takes minutes, and runs only in `make soak` and in CI")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get("REMIT_SOAK"):
         return
-    # Tests of one program share what its first run has shown.
+    # Tests of the same program share the result of its first run, so they must be adjacent.
     items.sort(key=lambda item: (str(item.path), *program_and_caller(item)))
     left_out = [item for item in items if is_left_out(item)]
     items[:] = [item for item in items if not is_left_out(item)]
@@ -127,7 +127,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module", autouse=True)
 def leaves_mounts_alone():
-    """No mount of a jail reaches the host, and none stays."""
+    """Checks that no mount of a jail reaches the host or remains after the tests of a module."""
     before = mounts.listed()
     yield
     after = mounts.listed()
@@ -135,11 +135,11 @@ def leaves_mounts_alone():
 
 
 class Remit:
-    """The command, started by one user."""
+    """The `remit` command, started by one user."""
 
     def __init__(self, label: str, folder: pathlib.Path):
         self.label = label
-        self.folder = folder  # a folder that user owns
+        self.folder = folder  # a folder that the user owns
         self.command = str(folder.parent / "bin" / "remit")
         self.by_root = label == "root"
 
@@ -147,7 +147,7 @@ class Remit:
         return [self.command, *args]
 
     def identity(self) -> dict:
-        """For subprocess: become that user."""
+        """Returns the arguments with which subprocess changes to that user."""
         if self.by_root or os.geteuid() != 0:
             return {}
         entry = pwd.getpwnam(TEST_USER)
@@ -180,7 +180,7 @@ class Remit:
         )
 
     def json(self, code: str, *flags, **more) -> dict:
-        """The result of one program."""
+        """Runs a program and returns its result."""
         done = self("run", "--json", *flags, "-c", code, **more)
         assert done.stdout.count("\n") == 1, (done.stdout, done.stderr)
         return json.loads(done.stdout)
@@ -199,7 +199,7 @@ class Remit:
 
 @pytest.fixture(scope="session")
 def stage():
-    """A copy of the build where every user can reach it."""
+    """Copies the build to a place where every user can read it."""
     build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
     folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-e2e-", dir="/var/tmp"))
     folder.chmod(0o755)
@@ -209,7 +209,7 @@ def stage():
     shutil.copytree(build / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
     if os.geteuid() == 0:
         make_test_user()
-    # What keepers left that were killed here before is not these tests' doing.
+    # Removes what keepers left that were killed before these tests began.
     subprocess.run([folder / "bin" / "remit", "doctor", "--clean"], check=True, capture_output=True)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -230,13 +230,13 @@ def remit(request, stage) -> Remit:
 
 @pytest.fixture
 def any_remit(stage) -> Remit:
-    """For what has nothing to do with who asks."""
+    """For tests whose result does not depend on the user."""
     return make_remit(users()[-1], stage)
 
 
 @pytest.fixture
 def holes(remit, stage) -> Remit:
-    """The test build, which lets one step fail and has less patience."""
+    """The test build, in which mechanisms can be left out and steps can be made to fail, with shorter timeouts."""
     build = pathlib.Path(os.environ.get("REMIT_HOLES_BUILD", ROOT / "build-holes" / "remit")).parent
     folder = stage / "holes" / "bin"
     if not folder.exists():
@@ -247,13 +247,13 @@ def holes(remit, stage) -> Remit:
     own.mkdir(exist_ok=True)
     other = Remit(remit.label, own)
     other.own(own)
-    other.json("pass")  # the machine is known before anything fails
+    other.json("pass")  # fills the cache of what the host can do, before a step is made to fail
     return other
 
 
 @pytest.fixture
 def covers():
-    """Say that (field, mechanism, tier) was tested for a user."""
+    """Returns a function that records that (field, mechanism, tier) was tested for a user."""
 
     def record(remit: Remit, field: str, *mechanisms: str, tier: str = "local") -> None:
         path = os.environ.get("REMIT_COVERAGE")
@@ -268,6 +268,6 @@ def covers():
 
 
 def enforced(result: dict, field: str) -> list[str]:
-    """The mechanisms that kept a field of this run."""
+    """Returns the mechanisms that enforced a field in this run."""
     (row,) = [r for r in result["enforcement"] if r["field"] == field]
     return row["mechanisms"]

@@ -1,8 +1,8 @@
-"""The fenced blocks of a document: commands, and the output that is shown below them.
+"""Reads the fenced blocks of a document: commands, and the output shown below them.
 
-    tests/documents.py README.md    run every block here, as a reader would type them
+    tests/documents.py README.md    runs every block, as a reader would type it
 
-Standard library only: it also runs on a machine that has nothing but Python.
+It uses only the standard library, so that it runs on a machine that has nothing but Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEMO = "the output of examples/demo.sh"
 
 
 class Block:
-    """`comment` is the HTML comment on the line above: why it is not run, or which Debian packages it needs."""
+    """A fenced block. `comment` is the HTML comment on the line above: why it is not run, or which Debian packages it needs."""
 
     def __init__(self, match: re.Match, source: str):
         self.kind, self.text = match["kind"], match["text"]
@@ -36,7 +36,7 @@ class Block:
 
 
 def blocks(path: pathlib.Path) -> list[Block]:
-    """A text block directly below a sh block is its output."""
+    """Returns all blocks. A text block directly below a sh block is its expected output."""
     source = path.read_text()
     found = [Block(m, source) for m in BLOCK.finditer(source)]
     for one, below in zip(found, found[1:]):
@@ -46,7 +46,7 @@ def blocks(path: pathlib.Path) -> list[Block]:
 
 
 def commands(path: pathlib.Path) -> list[Block]:
-    """The blocks that a reader types."""
+    """Returns the blocks that a reader types."""
     return [block for block in blocks(path) if block.kind == "sh"]
 
 
@@ -56,7 +56,7 @@ def demo_output(readme: pathlib.Path) -> str:
 
 
 def shows(wanted: str, output: str) -> bool:
-    """Whether the output is what is shown; "..." stands for any lines, or the rest of one, N for a number."""
+    """Whether the output matches the block: "..." matches any lines or the rest of a line, and N a number."""
     pattern = ""
     for line in wanted.splitlines():
         if line == "...":
@@ -69,7 +69,7 @@ def shows(wanted: str, output: str) -> bool:
 
 
 def run(argv: list[str], **options) -> subprocess.CompletedProcess:
-    """If the block fails, kills what it has left in the background. A later block may use what a good one started."""
+    """Runs a block. If it fails, kills the processes it left in the background; after a success a later block may use them."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
         code = None
@@ -85,7 +85,7 @@ def run(argv: list[str], **options) -> subprocess.CompletedProcess:
 
 
 def difference(block: Block, done: subprocess.CompletedProcess) -> str | None:
-    """What is wrong with what a block did, or None."""
+    """Returns how a block failed or how its output differs, or None."""
     if done.returncode:
         return f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
     if block.wanted is not None and not shows(block.wanted, done.stdout):

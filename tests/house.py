@@ -1,4 +1,4 @@
-"""Checks what no compiler does: the shape of the tree."""
+"""Checks the shape of the tree, which no compiler checks."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ def tracked(*patterns: str) -> list[pathlib.Path]:
 
 
 def folders_below() -> dict[str, list[str]]:
-    """The table that the build makes its include paths from."""
+    """Reads the table from which the build makes its include paths."""
     text = (ROOT / "meson.build").read_text()
     return ast.literal_eval(re.search(r"^below = (\{\n.*?^\})", text, re.M | re.S)[1])
 
 
 def folder_order() -> list[str]:
-    """An include of src says the path below src, and a folder knows only those below it."""
+    """An include in src names the path below src, and a folder includes only from those below it."""
     below = folders_below()
     others = GENERATED | {path.name for path in tracked("include/*.h")}
     problems = []
     for path in tracked("src/*.c", "src/*.h"):
         where = path.relative_to(ROOT / "src")
         known = [where.parts[0], *below[where.parts[0]]]
-        # The compiler would look for jail/x.h beside a file first.
-        problems += [f"{where}: a folder inside of another must not be called {part}" for part in where.parts[1:-1] if part in below]
+        # The compiler would search the including file's folder for jail/x.h first.
+        problems += [f"{where}: a folder inside another must not be called {part}" for part in where.parts[1:-1] if part in below]
         for header in re.findall(r'#include "([^"]+)"', path.read_text()):
             if header in others:
                 continue
             if ".." in header or not (ROOT / "src" / header).is_file():
-                problems.append(f"{where} includes {header}, which is no path below src")
+                problems.append(f"{where} includes {header}, which is not a path below src")
             elif header.split("/")[0] not in known:
-                problems.append(f"{where} includes {header}, and {where.parts[0]} does not know that folder")
+                problems.append(f"{where} includes {header}, and {where.parts[0]} must not include from that folder (see `below` in meson.build)")
     return problems
 
 
 def crowded_folders() -> list[str]:
-    """Nobody finds a file among a hundred."""
+    """A file is hard to find in a folder of a hundred."""
     counts = collections.Counter(path.parent for path in tracked("src/*", "tests/unit/*", "tests/e2e/*"))
     return [f"{folder.relative_to(ROOT)} has {n} files" for folder, n in counts.items() if n > MOST_FILES]
 
@@ -64,13 +64,13 @@ def banned_functions() -> list[str]:
 
 
 def module_names(path: pathlib.Path) -> set[str]:
-    """Without the name of a folder above it, or with: cgroup/home.c is cgroup_home."""
+    """Returns the names a file may have: its stem, also after the name of a folder above it (cgroup/home.c is cgroup_home)."""
     folders = {name for folder in path.relative_to(ROOT).parts[:-1] for name in (folder, folder.removesuffix("s"))}
     return {path.stem, *(f"{folder}_{path.stem}" for folder in folders)}
 
 
 def purposes() -> list[str]:
-    """Every header, and every .c file without one, says what it is for."""
+    """Every header, and every .c file without a header, begins with a comment about its purpose."""
     problems = []
     for path in tracked("src/*.h", "src/*.c", "bench/*.[ch]", "runtime/*.c", "tools/*.c", "python/*.[ch]"):
         if path.suffix == ".c" and path.with_suffix(".h").exists():
@@ -90,20 +90,20 @@ def long_files() -> list[str]:
 
 
 def tables_are_complete() -> list[str]:
-    """Every frame type the runner names has the number of the C enum."""
+    """Every frame type in the runner has the number of the C enum."""
     header = (ROOT / "src/wire/frame.h").read_text()
     body = re.search(r"enum frame_type \{(.*?)\};", header, re.S).group(1)
     names = re.findall(r"\bFRAME_(\w+),", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
     python = dict(re.findall(r"^([A-Z_]+) = (\d+)$", (ROOT / "runtime/records.py").read_text(), re.M))
     return [
-        f"records.py: {name} is {number}, frame.h says {names.index(name)}"
+        f"records.py: {name} is {number}, but {names.index(name)} in frame.h"
         for name, number in python.items()
         if name in names and names.index(name) != int(number)
     ]
 
 
 def session_is_small() -> list[str]:
-    """What belongs to a cell, a clock or the committer is in a struct of its own, with tests."""
+    """State of a cell, a clock or the committer belongs in a separate struct, with tests."""
     header = re.sub(r"/\*.*?\*/", "", next((ROOT / "src").rglob("session.h")).read_text(), flags=re.S)
     members = {}
     for name in ("session", "filing"):
@@ -117,10 +117,10 @@ def session_is_small() -> list[str]:
 
 
 def python_names_are_unique() -> list[str]:
-    """A second function of one name in one module replaces the first without a word."""
+    """A second function with the same name in a module silently replaces the first."""
     problems = []
     for path in tracked("runtime/*.py", "python/*.py", "tests/*.py", "bench/*.py", "tools/*.py"):
-        if "programs" in path.parts:  # hostile programs may do as they like
+        if "programs" in path.parts:  # hostile programs are exempt
             continue
         tree = ast.parse(path.read_text())
         for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
@@ -134,14 +134,14 @@ def python_names_are_unique() -> list[str]:
 
 
 def sleeps_have_reasons() -> list[str]:
-    """A test waits for what happens (tests/e2e/waiting.py). Where nothing can be waited for, a comment says why it sleeps."""
+    """A test waits for events (tests/e2e/waiting.py). Where it must sleep instead, a comment states why."""
     problems = []
     for path in tracked("tests/*.py", "tests/*.c"):
         lines = path.read_text().splitlines()
         if path.suffix == ".c":
             sleeps = [number for number, line in enumerate(lines, 1) if re.search(r"\bu?sleep\(|\bnanosleep\(", line)]
         elif "programs" in path.parts:
-            continue  # what runs in a jail may sleep
+            continue  # hostile programs may sleep in the jail
         else:
             calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
             sleeps = [f.lineno for f in calls if getattr(f, "attr", getattr(f, "id", "")) in ("sleep", "usleep")]
@@ -153,7 +153,7 @@ def sleeps_have_reasons() -> list[str]:
 
 
 def changelog_is_current() -> list[str]:
-    """The first version in CHANGELOG.md is the one that VERSION names."""
+    """The first version in CHANGELOG.md is the one in VERSION."""
     version = (ROOT / "VERSION").read_text().strip()
     first = re.search(r"^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     return [] if first and first[1] == version else [f"CHANGELOG.md does not begin with {version} (unreleased, or a date)"]

@@ -1,4 +1,4 @@
-"""Mount namespaces of the tests."""
+"""Mounts, and mount namespaces for the tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make_private() -> None:
 
 
 def make_shared() -> None:
-    """As systemd has it: what is mounted here appears on every clone of the mount that is not private."""
+    """Makes all mounts shared, as systemd does: a new mount appears in every copy of its parent that is not private."""
     mount("none", "/", flags=MS_REC | MS_SHARED)
 
 
@@ -35,18 +35,18 @@ def unshare(flags: int) -> None:
 
 
 def enter_shared() -> None:
-    """This process gets its own copy of all mounts, which are shared. What the machine mounts later still arrives, as systemd's
-    directories of users; what is mounted here stays here."""
+    """Gives this process a private copy of all mounts, and makes them shared. Mounts that the machine makes later still arrive,
+    such as systemd's runtime directories of users; mounts made here do not reach the machine."""
     unshare(CLONE_NEWNS)
     mount("none", "/", flags=MS_REC | MS_SLAVE)
     make_shared()
 
 
-# The kernel mounts tracefs below /sys by itself; systemd, directories of users who log in.
+# The kernel may mount tracefs below /sys at any time, and systemd the runtime directories of users who log in.
 ELSEWHERE = ("/sys/", "/run/user/")
 
 
 def listed() -> list[str]:
-    """The mounts that this process sees, as mountinfo has them."""
+    """Returns the lines of mountinfo for the mounts that this process sees."""
     lines = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
     return [line for line in lines if not line.split()[4].startswith(ELSEWHERE)]

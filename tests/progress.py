@@ -1,8 +1,8 @@
-"""A pytest plugin for tests/run.py: reports each test as it ends, and lets long files begin first.
+"""A pytest plugin for tests/run.py: reports each test when it ends, and starts files that take long first.
 
-Reports are lines of JSON to the descriptor in REMIT_PROGRESS. How long a file took the last time is in REMIT_TEST_TIMES, a
-copy that nobody changes: all workers must sort alike. A file that is not known is judged by its folder and its number of
-tests.
+Reports are lines of JSON, written to the descriptor in REMIT_PROGRESS. REMIT_TEST_TIMES is a file with the duration of each
+test file in the last run. It is a copy that does not change, because all workers must sort alike. For a file without a
+duration, its folder and its number of tests decide.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 KEPT = pathlib.Path(f"/var/tmp/remit-test-times-{os.getuid()}.json")
 IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
-# Few tests, which take long: they install and build.
+# Folders of few tests that take long, because they install and build.
 LONG = ("tests/deb/", "tests/newcomer/", "tests/python/")
 took: dict[str, float] = collections.defaultdict(float)
 
@@ -51,7 +51,7 @@ def pytest_xdist_node_collection_finished(node: object, ids: list[str]) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     took[file_of(report.nodeid)] += report.duration
-    # A test is over with its call; what comes before or after counts only if it goes wrong.
+    # A test ends with its call. Its setup and teardown are reported only if they fail or skip.
     if report.when == "call" or report.outcome != "passed":
         send(test=report.nodeid, when=report.when, outcome=report.outcome, text=report.longreprtext)
 

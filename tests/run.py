@@ -1,10 +1,10 @@
 """Runs every test and ends with "N passed, N failed".
 
-    tests/run.py            all stages but for the longest
-    tests/run.py lint unit  only these
+    tests/run.py            all stages except the longest
+    tests/run.py lint unit  only these stages
 
-Failures are printed as they happen, and what has been done so far every few seconds. REMIT_WITHOUT leaves stages out, and
-REMIT_ALSO adds others.
+Prints failures as they happen, and the progress every few seconds. REMIT_WITHOUT names stages to leave out, REMIT_ALSO
+stages to add.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from progress import KEPT
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
 CPUS = os.cpu_count() or 1
-# For each fuzz target; without it, a number of inputs.
+# Seconds for each fuzz target. If unset, each target runs a number of inputs.
 FUZZ_SECONDS = os.environ.get("REMIT_FUZZ_SECONDS")
 FUZZ_RUNS = 5000
 STATUS_S = 15
-# On the reference machine a skip is a failure, whatever makes it.
+# On the reference machine a skip is a failure.
 MUST_WORK = os.environ.get("REMIT_MUST_WORK") == "all"
 
 
-# ---- what is shown ----
+# ---- progress ----
 
 
 class Progress:
-    """Counts of each stage, from several threads."""
+    """The counts of each stage, updated by several threads."""
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
@@ -52,7 +52,7 @@ class Progress:
         self.failed: collections.Counter[str] = collections.Counter()
         self.skipped: collections.Counter[str] = collections.Counter()
         self.total: collections.Counter[str] = collections.Counter()
-        self.running: dict[str, str] = {}  # stage: what it does
+        self.running: dict[str, str] = {}  # stage: its current activity
         self.left_out: set[str] = set()
 
     def print(self, text: str) -> None:
@@ -74,9 +74,9 @@ class Progress:
             self.failed[stage] += failed
 
     def keep_showing(self) -> None:
-        """In a thread: while something compiles, no test ends."""
+        """Prints the progress every few seconds, in a thread, since no test ends while the compiler runs."""
         while True:
-            time.sleep(STATUS_S)  # no test: it shows a line now and then
+            time.sleep(STATUS_S)  # not a test: prints a line periodically
             with self.lock:
                 self.show()
 
@@ -86,9 +86,9 @@ class Progress:
         self.count(stage, failed=1)
 
     def skip(self, stage: str, why: str) -> None:
-        """A whole stage."""
+        """Skips a whole stage."""
         if MUST_WORK:
-            self.fail(stage, "must work here", why)
+            self.fail(stage, "skipped, but REMIT_MUST_WORK=all", why)
         else:
             self.print(f"SKIPPED {stage}: {why}")
             self.left_out.add(stage)
@@ -104,7 +104,7 @@ class Progress:
     def leave(self, stage: str) -> None:
         done = self.passed[stage] + self.failed[stage] + self.skipped[stage]
         if stage not in self.left_out and (done == self.skipped[stage] or done < self.total[stage]):
-            self.fail(stage, "not all of it ran", f"{done} of {self.total[stage]}, {self.skipped[stage]} of them skipped")
+            self.fail(stage, "some tests did not run", f"{done} of {self.total[stage]} ran, {self.skipped[stage]} of them were skipped")
         with self.lock:
             self.running.pop(stage, None)
             self.print(f"{stage}: {self.passed[stage]} passed, {self.failed[stage]} failed")
@@ -114,7 +114,7 @@ PROGRESS = Progress()
 
 
 def sh(stage: str, *argv: str, env: dict[str, str] | None = None, input: str | None = None) -> bool:
-    """Whether it went well; if not, what it printed is shown and counts as a failure."""
+    """Runs a command. Returns whether it succeeded; if not, prints its output and counts a failure."""
     done = subprocess.run(
         argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True, input=input or "",
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -130,7 +130,8 @@ def check(stage: str, *argv: str, **more: str) -> None:
 
 
 def tracked(*patterns: str) -> list[str]:
-    """Fails where git does, as in a checkout that another user owns: no files would pass every check."""
+    """Returns the tracked files that match. Fails if git does, as in a checkout that another user owns: an empty list would pass
+    every check."""
     return subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE).stdout.split()
 
 
@@ -147,19 +148,19 @@ class Build:
     is_configured: bool = False
 
 
-# Warnings are errors where the compilers are known: the next one has new warnings.
+# Warnings are errors only where the compilers are known, since a newer compiler has new warnings.
 WARNINGS = "-Dwerror=true" if MUST_WORK else "-Dwerror=false"
-# Builds that are only tested: half the time to compile.
+# For builds that are only tested: it halves the time to compile.
 QUICK = "-Doptimization=0"
 PRODUCT = Build("build", ("-Dtests=true",))
 HOLES = Build("build-holes", ("-Dholes=true", QUICK, "-Ddebug=false"), ("product",))
-# Without what can be left out; each function has a section, for tools/trusted_lines.py.
+# Without optional parts. Each function has its section, for tools/trusted_lines.py.
 SMALL = Build("build-small", ("-Dforeign_apis=false", QUICK, "-Ddebug=false", "-Dc_args=-ffunction-sections -fdata-sections"), ("product",))
-# Sanitizers and fuzz targets in one.
+# One build for the sanitizers and the fuzz targets.
 SANITIZED = Build("build-asan", ("-Dtests=true", "-Dfuzz=true", "-Db_lundef=false", QUICK), compiler="clang")
-# Fuzzing for minutes pays for optimization.
+# For fuzzing that takes minutes, optimization is worth its time.
 FUZZED = Build("build-soak", ("-Dtests=true", "-Dfuzz=true", "-Db_lundef=false", "-Doptimization=1"), compiler="clang")
-# gcc's analyzer takes arrays that grow for leaks; LeakSanitizer does not.
+# gcc's analyzer reports growing arrays as leaks; LeakSanitizer does not.
 ANALYZED = Build("build-analyzer", ("-Dc_args=-fanalyzer -Wno-analyzer-malloc-leak", "-Dbuildtype=debug"), ("product",))
 
 
@@ -174,7 +175,7 @@ def make(stage: str, *builds: Build) -> bool:
 
 
 def make_one(stage: str, build: Build) -> bool:
-    """A folder that exists, such as the product's own build, is given these options once."""
+    """Configures a build directory once, also one that exists, such as the product's build, and then builds."""
     if not build.is_configured:
         verb = "configure" if (ROOT / build.folder / "build.ninja").exists() else "setup"
         cache = "ccache " if shutil.which("ccache") else ""
@@ -187,9 +188,9 @@ def make_one(stage: str, build: Build) -> bool:
 
 # ---- stages that compute ----
 
-# The patience of clang's analyzer; by default it takes four minutes for all files.
+# Limits clang's analyzer, which takes four minutes for all files by default.
 SHORT = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=4000")]
-# Another version formats and warns differently.
+# Other versions format and warn differently.
 CLANG = 19
 
 
@@ -217,7 +218,7 @@ def meson_test(stage: str, folder: str) -> None:
     failed = counts.get("Fail", 0) + counts.get("Timeout", 0) + counts.get("Skipped", 0)
     if done.returncode or failed:
         PROGRESS.fail(stage, folder, done.stdout)
-        failed = max(failed - 1, 0)  # one is counted
+        failed = max(failed - 1, 0)  # fail() has counted one
     PROGRESS.count(stage, passed=counts.get("Ok", 0), failed=failed)
 
 
@@ -227,7 +228,7 @@ def stage_unit(stage: str) -> None:
 
 
 def stage_sanitizers(stage: str) -> None:
-    """The unit tests, and a keeper under load."""
+    """Runs the unit tests and a keeper under load with sanitizers."""
     if make(stage, PRODUCT, SANITIZED):
         meson_test(stage, SANITIZED.folder)
         pytest(1, stages={stage: "tests/sanitized"})
@@ -252,13 +253,13 @@ def stage_fuzz(stage: str) -> None:
 
 
 def stage_analyzer(stage: str) -> None:
-    """gcc's analyzer; clang's is part of lint."""
+    """Runs gcc's analyzer; clang's is part of lint."""
     if make(stage, ANALYZED):
         PROGRESS.count(stage, passed=1)
 
 
 def stage_guest(stage: str) -> None:
-    """Another kernel, in an emulator."""
+    """Runs tests with another kernel, in an emulator."""
     if not make(stage, PRODUCT, HOLES):
         return
     done = subprocess.run([PYTHON, "tests/guest/guest.py"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -266,7 +267,7 @@ def stage_guest(stage: str) -> None:
     passed, failed = map(int, counts[-1]) if counts else (0, 1)
     if done.returncode or failed:
         PROGRESS.fail(stage, "tests/guest/guest.py", done.stdout)
-        failed = max(failed - 1, 0)  # one is counted
+        failed = max(failed - 1, 0)  # fail() has counted one
     PROGRESS.count(stage, passed, failed)
 
 
@@ -274,7 +275,7 @@ def stage_guest(stage: str) -> None:
 
 
 def read_events(reader: int, stage_of: collections.abc.Callable[[str], str]) -> None:
-    """What tests/progress.py sends, until all of pytest is gone."""
+    """Reads the reports of tests/progress.py until every process of pytest has ended."""
     seen: set[str] = set()
     with open(reader) as lines:
         for event in map(json.loads, lines):
@@ -287,7 +288,7 @@ def read_events(reader: int, stage_of: collections.abc.Callable[[str], str]) -> 
             if event["outcome"] == "failed":
                 PROGRESS.fail(stage, name if event["when"] == "call" else f"{name} ({event['when']})", event["text"])
             elif event["outcome"] == "skipped" and MUST_WORK:
-                PROGRESS.fail(stage, f"{name}: must work here", event["text"])
+                PROGRESS.fail(stage, f"{name}: skipped, but REMIT_MUST_WORK=all", event["text"])
             elif event["outcome"] == "skipped":
                 PROGRESS.skipped[stage] += 1
                 PROGRESS.print(f"SKIPPED {stage}: {name}: {event['text']}")
@@ -296,7 +297,7 @@ def read_events(reader: int, stage_of: collections.abc.Callable[[str], str]) -> 
 
 
 def pytest(workers: int, *options: str, stages: dict[str, str]) -> None:
-    """`stages`: folder of each."""
+    """Runs pytest in the folder of each stage of `stages`."""
     names = {path: stage for stage, path in stages.items()}
     reader, writer = os.pipe()
     argv = [PYTHON, "-m", "pytest", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-p", "progress", "--tb=short", f"-n{workers}"]
@@ -308,44 +309,44 @@ def pytest(workers: int, *options: str, stages: dict[str, str]) -> None:
     output: list[str] = []
     drain = threading.Thread(target=lambda: output.extend(process.stdout))
     drain.start()
-    # What is of no test, as a worker that failed, counts for the first.
+    # A report of no test, such as a failed worker, counts for the first stage.
     read_events(reader, lambda test: names.get("/".join(test.split("/")[:2]), next(iter(stages))))
     drain.join()
     failed = sum(PROGRESS.failed[stage] for stage in stages)
-    # pytest itself failed, and no test has said so.
+    # pytest itself failed, and no test reported a failure.
     if process.wait() not in (0, 1) or (process.returncode and not failed):
         PROGRESS.fail(next(iter(stages)), f"pytest, exit code {process.returncode}", "".join(output))
 
 
-# The folder of each.
+# The folder of each stage.
 PYTEST = {name: f"tests/{name}" for name in ("newcomer", "python", "e2e", "deb", "escape")}
-# Hostile programs keep the processors busy, so there are few at once; what tests the whole waits more than it works.
+# Hostile programs keep the processors busy, so only a few run at once. The other tests mostly wait.
 BUSY = {"escape"}
 
 
 def stage_escape(stage: str) -> None:
-    """One hostile program after the other, whatever file it is in."""
+    """Distributes single tests over the workers, whichever file they are in."""
     if make(stage, PRODUCT, HOLES):
         pytest(CPUS, "--dist=load", stages={stage: PYTEST[stage]})
 
 
 def run_waiting(stages: list[str]) -> None:
-    """The others, by whole files: several of their tests share a server or a machine."""
+    """Distributes whole files over the workers, since tests of a file share a server or a machine."""
     if make(stages[0], PRODUCT, HOLES, *([SMALL] if "e2e" in stages else [])):
         pytest(2 * CPUS, "--dist=loadfile", stages={stage: PYTEST[stage] for stage in stages})
 
 
 def stage_coverage(stage: str) -> None:
-    """Rule 8, when everything else has run."""
+    """Checks, after all other tests, that every enforced field was tested."""
     pytest(1, stages={stage: "tests/coverage"})
 
 
 # ---- all of them ----
 
 STAGES = ("unit", "escape", "python", "e2e", "newcomer", "coverage")
-# `make soak` names them, and CI does in REMIT_ALSO.
+# `make soak` runs these too, and CI names them in REMIT_ALSO.
 LONGER = ("lint", "sanitizers", "fuzz", "analyzer", "deb", "guest")
-# What only computes gets what the tests leave over, which wait for each other's moments.
+# These stages only compute. They get the processor time that the waiting tests leave.
 COMPUTING = ("unit", "sanitizers", "fuzz", "lint", "analyzer")
 
 
@@ -356,7 +357,7 @@ def run_stage(stage: str) -> None:
 
 
 def run_computing(stages: list[str]) -> None:
-    os.nice(10)  # of this thread, and of what it starts
+    os.nice(10)  # for this thread and the processes it starts
     for stage in stages:
         run_stage(stage)
 
@@ -392,17 +393,17 @@ def chosen_stages(names: list[str]) -> list[str]:
     also, left_out = (os.environ.get(name, "").split() for name in ("REMIT_ALSO", "REMIT_WITHOUT"))
     unknown = sorted({*names, *also, *left_out} - {*STAGES, *LONGER})
     if unknown:
-        sys.exit(f"tests/run.py: no such stage: {' '.join(unknown)}. There are: {' '.join((*STAGES, *LONGER))}")
+        sys.exit(f"tests/run.py: unknown stage: {' '.join(unknown)}. The stages are: {' '.join((*STAGES, *LONGER))}")
     return [name for name in dict.fromkeys([*(names or STAGES), *also]) if name not in left_out]
 
 
 def main() -> int:
-    # A shell makes what it starts in the background deaf to these, and the tests send them.
+    # A shell makes its background jobs ignore these signals, which the tests send.
     for key in (signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(key) == signal.SIG_IGN:
             signal.signal(key, signal.SIG_DFL)
     stages = chosen_stages(sys.argv[1:])
-    # Clones of one tree share what they compile.
+    # Clones of the repository share the compiler cache.
     os.environ.setdefault("CCACHE_NOHASHDIR", "1")
     os.environ.setdefault("CCACHE_IGNOREOPTIONS", "-Werror")
     PROGRESS.print("stages: " + " ".join(stages))

@@ -1,11 +1,11 @@
-"""A hundred thousand runs through one keeper, ten thousand of them of all
-kinds; afterwards nothing is left.
+"""Runs a hundred thousand programs through one keeper, ten thousand of them a
+mixture of all kinds, and checks that nothing is left.
 
     tests/soak.py [COUNT]
 
-The mixed ones are commands of their own, the others one batch. Looks at the
-keeper's memory and descriptors, and at the host's processes, groups and mounts,
-as root and as an ordinary user.
+Each mixed run is a separate command; the others are one batch. Checks the
+keeper's memory and descriptors, and the host's processes, cgroups and mounts, as
+root and as an ordinary user.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ JOBS = 4
 
 
 def keeper_facts(pid: int) -> tuple[int, int]:
-    """Resident KiB, open descriptors."""
+    """Returns the keeper's resident KiB and number of open descriptors."""
     with open(f"/proc/{pid}/status") as f:
         rss = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
     return rss, len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def settle(remit: Remit, path: pathlib.Path) -> None:
-    """Until no run is left and the pools have shrunk: then two looks at the
-    keeper can be compared."""
+    """Waits until no run is left and the pools have shrunk, so that two
+    measurements of the keeper can be compared."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         now = json.loads(remit("status", "--json", env={"REMIT_KEEPER": str(path)}).stdout)
         if not now["running"] and all(p["waiting"] <= 2 and not p["building"] for p in now["pools"]):
             return
-        time.sleep(1)  # a look now and then
-    raise SystemExit(f"the keeper does not come to rest: {now}")
+        time.sleep(1)  # polls
+    raise SystemExit(f"the keeper does not settle: {now}")
 
 
 def batch(remit: Remit, path: pathlib.Path, count: int) -> list[str]:
-    """Many small programs, warm."""
+    """Runs many small programs with warm starts."""
     jobs = remit.folder / "jobs.jsonl"
     jobs.write_text("".join(json.dumps({"id": i, "code": f"print({i})"}) + "\n" for i in range(count)))
     begun = time.monotonic()
@@ -61,15 +61,15 @@ def batch(remit: Remit, path: pathlib.Path, count: int) -> list[str]:
     results = [json.loads(line) for line in answer.stdout.splitlines()]
     right = sum(r["status"] == "ok" and r["stdout"] == f"{r['id']}\n" for r in results)
     warm = sum(r["start"] == "warm" for r in results)
-    print(f"{remit.label}: {right} of {count} right, {warm} warm, {count / spent:.0f} a second")
-    return [] if right == count else [f"{count - right} of {count} jobs went wrong: {answer.stderr[-500:]}"]
+    print(f"{remit.label}: {right} of {count} correct, {warm} warm, {count / spent:.0f} per second")
+    return [] if right == count else [f"{count - right} of {count} jobs failed: {answer.stderr[-500:]}"]
 
 
 def soak(remit: Remit, count: int) -> list[str]:
     path = remit.folder / "soak.sock"
     keeper = remit.popen("keeper", "--listen", path, stdin=subprocess.DEVNULL)
     while not path.exists():
-        time.sleep(0.01)  # a look now and then
+        time.sleep(0.01)  # polls
     problems: list[str] = []
     done = [0]
     lock = threading.Lock()
@@ -90,7 +90,7 @@ def soak(remit: Remit, count: int) -> list[str]:
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads):
-        time.sleep(0.5)  # a look now and then
+        time.sleep(0.5)  # polls
         if sys.stdout.isatty():
             print(f"\r{remit.label}: {done[0]} of {count // 10}", end="", flush=True)
     problems += batch(remit, path, 200)
@@ -113,17 +113,17 @@ def soak(remit: Remit, count: int) -> list[str]:
 
 
 def warm_up(work, count: int, done: list[int]) -> None:
-    """Warm caches and allocators before the first look."""
+    """Fills caches and allocators before the first measurement."""
     thread = threading.Thread(target=work, args=(99,))
     thread.start()
     while done[0] < count and thread.is_alive():
-        time.sleep(0.05)  # a look now and then
-    # It goes on beside the others and ends with them.
+        time.sleep(0.05)  # polls
+    # The thread continues together with the others and ends with them.
 
 
 @contextlib.contextmanager
 def staged():
-    """The command of each user, in a place that all can read."""
+    """Yields the command of each user, in a place that all users can read."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-soak-", dir="/var/tmp"))
     folder.chmod(0o755)
     shutil.copytree(ROOT / "build" / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))

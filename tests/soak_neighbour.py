@@ -1,7 +1,8 @@
-"""What one key of `remit serve` does to another, as root and as an ordinary user, with the limits of the server as they are
-by default: Alice keeps the machine busy with as many programs as she may run, in each of several ways, and Bob runs a program of 50 ms of processor time.
-His median time may grow by a factor of 2.5, and the start of a program by 20 ms. For an ordinary user without a `cpu` group
-there is no such promise, and the figures are only printed.
+"""Measures how one key of `remit serve` slows down another, as root and as an ordinary user, with the server's default limits.
+
+Alice keeps the machine busy with as many programs as she may run, in each of several ways, while Bob runs a program that needs
+50 ms of processor time. Its median time may grow by a factor of 2.5, and the start of a program by 20 ms. For an ordinary user
+without a cgroup with the controller `cpu` nothing is promised, and the figures are only printed.
 
     tests/soak_neighbour.py [RUNS]
 """
@@ -27,19 +28,19 @@ from waiting import until  # noqa: E402
 
 SHORT = "1"
 WORK = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass"
-# Without groups, as an ordinary user, a policy with processes is refused unless it accepts these.
+# Without cgroups, as for an ordinary user, a policy with subprocesses is refused unless it accepts these fallbacks.
 FALLBACKS = {"memory_fallback": "per_process", "cpu_fallback": "per_process"}
-# What Alice's programs do: what the processors, the kernel's tables, memory and the keeper's log are busy with.
+# What Alice's programs do: they load the processors, the kernel's tables, memory and the keeper's log.
 LOADS = {
     "spin": ("while True: pass", {}),
     "fork": ("import os\nwhile True:\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)", {"subprocess_execution": True, **FALLBACKS}),
     "write": ("while True:\n    with open('f', 'wb') as f: f.write(bytes(8 << 20))", {}),
     "refused calls": ("import socket\nwhile True:\n    try: socket.socket()\n    except OSError: pass", {}),
 }
-PROGRAMS = 64  # of Alice's, half of which run at once
+PROGRAMS = 64  # Alice's programs, half of which run at once
 SLOWER_MAX = 2.5
 LATER_MAX_MS = 20
-TRIES = 3  # the machine may have had other work
+TRIES = 3  # the machine may have other work
 
 
 def median_ms(s: Served, code: str, runs: int) -> float:
@@ -48,7 +49,7 @@ def median_ms(s: Served, code: str, runs: int) -> float:
         begun = time.monotonic()
         assert s.run(code)["status"] == "ok"
         took.append(time.monotonic() - begun)
-        time.sleep(0.02)  # a client that asks now and then
+        time.sleep(0.02)  # a client with a pause between requests
     return statistics.median(took) * 1000
 
 
@@ -65,7 +66,7 @@ def busy(s: Served, key: str, load: str):
     for t in threads:
         t.start()
     until(lambda: s.metric("remit_rooms") == PROGRAMS, "Alice's programs do not run")
-    time.sleep(1)  # the last ones have been given their processors
+    time.sleep(1)  # until the last programs have been scheduled
     yield
     s.stop_listening()
     s.process.terminate()
@@ -74,14 +75,14 @@ def busy(s: Served, key: str, load: str):
 
 
 def measure(remit: Remit, load: str, runs: int) -> tuple[float, float]:
-    """How many times slower Bob's program is, and how many milliseconds later it starts."""
+    """Returns how many times slower Bob's program is, and how many milliseconds later it starts."""
     with two_keys(remit) as (s, alice, _):
         s.run(WORK)
         alone = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
         with busy(s, alice, load):
             beside = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
     print(
-        f"{remit.label}, {load}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms beside {PROGRAMS} of another key "
+        f"{remit.label}, {load}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms next to {PROGRAMS} of another key "
         f"({beside[0] / alone[0]:.1f} times), print(1) {alone[1]:.1f} and {beside[1]:.1f} ms",
         flush=True,
     )

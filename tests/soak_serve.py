@@ -1,6 +1,6 @@
-"""`remit serve` under load, as root and as an ordinary user: 64 clients that
-stream for a minute, then 500 that leave in the middle of their runs; afterwards
-nothing is left.
+"""Puts `remit serve` under load, as root and as an ordinary user: 64 clients
+stream for a minute, then 500 clients disconnect in the middle of their runs. Checks
+that nothing is left.
 
     tests/soak_serve.py [SECONDS]
 """
@@ -27,7 +27,7 @@ CLIENTS = 64
 LEAVERS = 500
 LINES = 20
 CODE = f"import time\nfor i in range({LINES}): print(i, flush=True); time.sleep(0.01)"
-# What the server may hold more after it has grown its buffers once.
+# How much the server may grow after its buffers have grown once.
 GROWTH_KIB = 4096
 
 
@@ -40,7 +40,7 @@ def stream(s: Served, until: float, answered: list[int], problems: list[str]) ->
             return
         text = "".join(e["text"] for e in events if e["type"] == "output")
         if text != "".join(f"{i}\n" for i in range(LINES)) or events[-1]["type"] != "result":
-            problems.append(f"a stream is not whole: {events[-1]}")
+            problems.append(f"a stream is incomplete: {events[-1]}")
         answered.append(1)
 
 
@@ -72,14 +72,14 @@ def soak(remit: Remit, seconds: float) -> list[str]:
         together(CLIENTS, lambda n: stream(s, time.monotonic() + seconds, answered, problems))
         s.wait_for_no_rooms()
         last = keeper_facts(s.process.pid)
-        print(f"{remit.label}: {len(answered) / seconds:.0f} streams a second by {CLIENTS} clients, server {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
+        print(f"{remit.label}: {len(answered) / seconds:.0f} streams per second by {CLIENTS} clients, server {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
         if last[0] > first[0] + GROWTH_KIB or last[1] > first[1]:
             problems.append(f"the server grew from {first} to {last}")
         together(LEAVERS, lambda n: leave(s, n))
         s.wait_for_no_rooms(120)
         if s.run("print(1)")["stdout"] != "1\n":
-            problems.append("after those who left nobody is served")
-        print(f"{remit.label}: {LEAVERS} clients have left, and no run of theirs is left")
+            problems.append("no client is served after the others disconnected")
+        print(f"{remit.label}: {LEAVERS} clients have disconnected, and none of their runs is left")
     for name, look in (("processes", lambda: processes(remit.command)), ("groups", groups), ("mounts", mounts)):
         if left := gone(look):
             problems.append(f"{name} left: {left}")
