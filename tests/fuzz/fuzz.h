@@ -1,6 +1,6 @@
 /*
- * fuzz: what every target has: its entry, and what ends it where something is
- * not as it must be.
+ * fuzz: what every target needs: its entry point, and the check that aborts it
+ * when a promise is broken.
  */
 #ifndef REMIT_FUZZ_H
 #define REMIT_FUZZ_H

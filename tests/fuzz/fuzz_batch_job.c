@@ -1,5 +1,5 @@
-/* Whatever a line is, it has an id to answer by, and is a job or says why
-   not. */
+/* Any line of a batch has an id for the reply, and is a job or has an error
+   that says why not. */
 #include "cli/batch/job.h"
 #include "fuzz.h"
 

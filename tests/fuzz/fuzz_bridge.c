@@ -1,8 +1,9 @@
 /*
- * What a hostile process says to its tools, and what a broken client answers:
- * the first half of the bytes is a stream from the jail, the second one from
- * the client, taken in turns. No more calls wait than may, none is passed on
- * after the last one that is allowed, and what is passed on is whole frames.
+ * The frames of a hostile process that calls tools, and the replies of a broken
+ * client: the first half of the input is a stream from the jail, the second
+ * half one from the client, read in turns. No more calls are pending than
+ * allowed, none is passed on after the last allowed one, and only whole frames
+ * are passed on.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ bridge_step(struct bridge *b, struct side *s, struct link *client,
 				 &used, &err);
 
 	if (failed == 0 && !used)
-		s->broken = true; /* there is no more to come */
+		s->broken = true; /* the stream has ended */
 	s->bytes += used;
 	s->len -= used;
 	if (failed == 0 && (f.type == FRAME_CALL || f.type == FRAME_CALL_DATA))
@@ -60,7 +61,7 @@ bridge_step(struct bridge *b, struct side *s, struct link *client,
 	     b->calls <= limits.calls);
 }
 
-/* All that was passed on is frames that the other side accepts. */
+/* Everything that was passed on is frames that the other side accepts. */
 static void
 check_frames(const struct link *l)
 {

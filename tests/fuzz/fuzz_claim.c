@@ -1,7 +1,7 @@
 /*
- * What a hostile process says of itself: an error always has its eight keys
- * and is JSON that reads back, only "checked" can reject, and an end is of a
- * known kind or breaks the protocol.
+ * The claims of a hostile process: an error always has its eight keys and is
+ * JSON that reads back equal, only "checked" can reject, and an end has a known
+ * kind or breaks the protocol.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ check_error(const json_t *error)
 				    json_integer_value(line) <= INT32_MAX));
 }
 
-/* A walk ends exactly at the end, and every text inside. */
+/* A walk over the records ends exactly at the end, and each text within. */
 static void
 check_walk(const char *bytes, size_t len)
 {
@@ -42,7 +42,7 @@ check_walk(const char *bytes, size_t len)
 	must(at == len && sum == len);
 }
 
-/* Whether a record says so. */
+/* Whether a record has this key, and this value unless it is NULL. */
 static bool
 has_record(const char *bytes, size_t len, const char *key, const char *value)
 {

@@ -1,6 +1,6 @@
 /*
- * An entry of credentials: what is taken names a host, a header that says
- * nothing about the request itself, and where its value is.
+ * An entry of the field credentials: an accepted entry names a host, a header
+ * that does not control the request itself, and the place of its value.
  */
 #include <strings.h>
 

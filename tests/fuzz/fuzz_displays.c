@@ -1,9 +1,9 @@
 /*
- * What a hostile process shows: heads and bytes, frame by frame, as the keeper
- * passes them on. What becomes of them is JSON on one line, or breaks the
- * protocol.
+ * The displays of a hostile process: headers and bytes, frame by frame, as the
+ * keeper passes them on. They become JSON on one line, or break the protocol.
  *
- * The input: frames of one byte (odd: a head) and one byte of length.
+ * The input is frames: one byte (odd for a header), one byte of length, and the
+ * payload.
  */
 #include <jansson.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "client/displays.h"
 #include "fuzz.h"
 
-/* Parts lie in the bytes that came, and have a name. */
+/* Each part lies within the received bytes, and has a MIME type. */
 static void
 on_display(void *user, const struct remit_display *d)
 {
@@ -40,7 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	self = &d;
 	while (size >= 2) {
 		size_t n = data[1] < size - 2 ? data[1] : size - 2;
-		/* An end of its own, for the sanitizer. */
+		/* Separate memory, so that the sanitizer sees its end. */
 		own_mem char *exact = malloc(n ? n : 1);
 		int failed;
 

@@ -1,6 +1,6 @@
 /*
- * What a jail asks, and what a resolver answers: a name is one, and what we
- * write back can be read.
+ * A query from a jail and an answer from a resolver: each accepted name is a
+ * valid host name, and an answer that is written reads back.
  */
 #include "fuzz.h"
 #include "names.h"

@@ -1,8 +1,8 @@
 /*
- * A form that a stranger sends: its files lie in the body, one behind the
- * other, or it is no form.
+ * A multipart form from an untrusted client: its files lie within the body, one
+ * after the other, or the form is refused.
  *
- * The input: the boundary up to a newline, then the body.
+ * The input is the boundary up to a newline, then the body.
  */
 #include <stdint.h>
 #include <stdlib.h>

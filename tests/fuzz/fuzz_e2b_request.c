@@ -82,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] == 'E') {
 		struct buf b = { (char *)data + 1, size - 1, size - 1, size };
 
-		/* Without a NUL behind it, which nobody needs. */
+		/* No NUL follows the bytes: the parser must not need one. */
 		body = e2b_read_envelope(&b);
 		must(!body || json_is_object(body));
 		if (body)

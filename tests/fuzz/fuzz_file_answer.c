@@ -1,9 +1,10 @@
 /*
- * What a hostile session says of its files: bytes and records, as the keeper
- * passes them on. It becomes an answer whose every word lies in what came, or
+ * A hostile session's answer about its files: bytes and records, as the keeper
+ * passes them on. It becomes an answer that contains only what was received, or
  * an error that says why not.
  *
- * The input: the operation, then a byte of how much of the rest is "bytes".
+ * The input is the operation, a byte for the share of bytes in the rest, and
+ * the rest.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A command line, its words ended by NUL: what is taken reads back equal. */
+/* A command line, whose words end with NUL: accepted flags read back equal. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * A stream of frames from any side: what is taken keeps to its rule, and
- * through a link, cut into pieces, it is the same as in one look.
+ * A stream of frames from any side: each accepted frame follows its rule, and a
+ * stream that arrives in pieces through a link gives the same frames as one
+ * that is parsed at once.
  *
- * The first byte of the input says from which sides, the second how the
- * stream is cut.
+ * The first byte of the input chooses the sides, the second the size of the
+ * pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ check_frame(const struct frame *f, unsigned from, uint64_t seen)
 	must(!r->once || !(seen & UINT64_C(1) << f->type));
 }
 
-/* In one look: how many frames there are, and whether the rest is wrong. */
+/* Parses the stream at once: counts its frames, and whether the rest is wrong.
+ */
 static int
 count_frames(const char *bytes, size_t len, unsigned from, bool *wrong)
 {
@@ -59,7 +61,7 @@ count_frames(const char *bytes, size_t len, unsigned from, bool *wrong)
 	}
 }
 
-/* Through a socket, `step` bytes at a time. */
+/* Receives the stream through a socket, `step` bytes at a time. */
 static int
 receive_frames(struct link *l, int fd, const char *bytes, size_t len,
 	       size_t step, bool *wrong)
@@ -103,7 +105,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	from = data[0] & 15;
 	step = data[1] ? data[1] : MAX_STREAM;
-	/* Its own memory, so that a look behind the end is seen. */
+	/* Separate memory, so that the sanitizer detects a read past the end.
+	 */
 	exact = malloc(size - 2 ? size - 2 : 1);
 	must(exact &&
 	     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);

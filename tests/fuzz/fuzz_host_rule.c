@@ -1,11 +1,11 @@
 /*
- * An entry of network_allow: what is taken names a host and a port.
+ * An entry of network_allow: an accepted entry names a host and a port.
  */
 #include "fuzz.h"
 #include "names.h"
 #include "policy/rules/host_rule.h"
 
-/* It has one form, and is nobody's in particular. */
+/* It has one form, and is not the unspecified address. */
 static void
 check_address(const struct address *a)
 {

@@ -1,12 +1,13 @@
 /*
- * A request's body: it ends where it ends, however its bytes are cut. The first
- * byte says how long it is; 0: in chunks.
+ * A request's body ends at the same byte, however its bytes are cut into
+ * pieces. The first byte is its length; 0 means chunks.
  */
 #include "fuzz.h"
 #include "http/request.h"
 #include "names.h"
 
-/* How many of the bytes are its own, taken so many at a time. */
+/* Feeds the bytes in pieces of `step`. Returns how many belong to the body, or
+   SIZE_MAX if they are not one. */
 static size_t
 feed_body(const struct http_head *h, const char *bytes, size_t size,
 	  size_t step, struct http_body *b)
@@ -41,7 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!h.is_chunked)
 		must((feed_body(&h, bytes, size, 3, &all) == SIZE_MAX) ==
 		     (size > h.body_bytes));
-	/* Behind the end there is nothing. */
+	/* No byte is accepted after the end. */
 	if (feed_body(&h, bytes, size, 7, &all) != SIZE_MAX &&
 	    all.state == BODY_OVER)
 		must(http_body_feed(&all, "G", 1) < 0);

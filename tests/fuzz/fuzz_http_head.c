@@ -1,14 +1,15 @@
 /*
- * A request's head: its host is one, in its one form, and what was read stays
- * read when more bytes come. Written anew it says the same, and closes.
+ * A request's head: its host is valid and in its one form, and the result does
+ * not change when more bytes arrive. Rewritten, the head has the same meaning
+ * and asks to close the connection.
  */
 #include "base/net/address.h"
 #include "fuzz.h"
 #include "head.h"
 #include "http/request.h"
 
-/* An address, or that there is no host, is shown as a name that nobody has, for
-   the common checks. */
+/* For the common checks, gives an address and a missing host a placeholder
+   name. */
 static enum head
 read_name(const char *bytes, size_t len, char *name)
 {

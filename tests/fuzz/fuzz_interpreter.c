@@ -1,6 +1,6 @@
 /*
- * The two documents of the cache: what an interpreter said of itself, and
- * what the host can do. Anything may stand in them; what is taken is whole.
+ * The two documents of the cache: an interpreter's description, and what the
+ * host can do. They may contain anything; an accepted document is complete.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * A client of the Model Context Protocol, line by line, at a server that has
- * no room for anybody: every message is answered once and at once, by one line,
- * or by nothing if it has no answer.
+ * A client of the Model Context Protocol that sends lines to a server without
+ * capacity for sessions: every message is answered once and at once, with one
+ * line, or with nothing if it needs no answer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ on_end(void *user, const char *json, size_t len, int code)
 	must(!json || (code != 0) == (json_object_get(doc, "error") != NULL));
 }
 
-/* As mcp_open() makes it, but for the words of a plan, which need a keeper. */
+/* Like mcp_open(), without the texts about a plan, which need a keeper. */
 static struct mcp *
 mcp_fuzz_server(void)
 {

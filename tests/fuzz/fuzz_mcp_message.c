@@ -1,6 +1,6 @@
 /*
- * Whatever a message is, it is read or refused with a code of the protocol, and
- * what is written about it is one line.
+ * Any message is read, or refused with a code of the protocol; every reply to
+ * it is one line.
  */
 #include <stdbool.h>
 #include <stdint.h>

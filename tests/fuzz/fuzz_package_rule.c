@@ -1,6 +1,6 @@
 /*
- * An entry of packages: what is taken has one form, which is taken again, and
- * is nothing that pip could read as an option, a URL or a path.
+ * An entry of packages: an accepted entry has one form, which is accepted
+ * again, and pip cannot read it as an option, a URL or a path.
  */
 #include "fuzz.h"
 #include "names.h"

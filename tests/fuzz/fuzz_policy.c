@@ -1,4 +1,4 @@
-/* A document that is taken must be written as one that reads back equal. */
+/* An accepted document must be written as one that reads back equal. */
 #include <stdlib.h>
 #include <string.h>
 

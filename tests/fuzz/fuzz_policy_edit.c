@@ -1,4 +1,4 @@
-/* Every document that is a policy can be given one grant more. */
+/* Every document that is a policy can be given one more grant. */
 #include <stdlib.h>
 #include <string.h>
 

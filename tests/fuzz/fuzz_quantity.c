@@ -1,4 +1,5 @@
-/* No text makes zero, "unlimited" or a value that changes when shown. */
+/* No text becomes zero, "unlimited" or a value that changes when it is shown.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Whatever a client sends, it is a request within its key, or it is said why
-   not. The first byte chooses what for. */
+/* Anything a client sends is a request within the limits of its key, or gives
+   an error that says why not. The first byte chooses the parser. */
 #include "serve/native/request.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "http/route.h"
 #include "policy/within.h"
 
-/* What the run is given is no more than the key has. */
+/* The run's policy grants no more than the key's. */
 static void
 check_policy(const struct request *r, const struct key *key)
 {
@@ -45,7 +45,8 @@ try_request(enum request_kind kind, const char *text, size_t len)
 	request_free(r);
 }
 
-/* In one piece or byte by byte: the same body, and the same bytes left. */
+/* In one piece or byte by byte, the body and the remaining bytes are the same.
+ */
 static void
 try_body(const char *text, size_t len)
 {

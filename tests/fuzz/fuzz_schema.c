@@ -1,6 +1,6 @@
 /*
- * A schema, a NUL and a value: whatever they are, there is an answer soon, and
- * a value that does not fit is told why.
+ * A schema, a NUL and a value: any of them is answered soon, and a value that
+ * does not fit gets a reason.
  */
 #include <stdbool.h>
 #include <stdint.h>

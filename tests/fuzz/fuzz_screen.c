@@ -1,6 +1,6 @@
 /*
  * Whatever a program writes, only text, tab, newline and colour codes reach
- * the terminal. The first byte of the input says how it is cut into pieces.
+ * the terminal. The first byte of the input is the size of its pieces.
  */
 #include <stdint.h>
 #include <stdlib.h>

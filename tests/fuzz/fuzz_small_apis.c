@@ -1,6 +1,7 @@
-/* Whatever clients of other services send, it becomes a request of the native
-   API within its key, or it is said why not. The first byte says whose client
-   it is: Piston's, SandboxFusion's (code or notebook), E2B's. */
+/* Anything that clients of other services send becomes a request of the native
+   API within the limits of its key, or gives an error that says why not. The
+   first byte chooses the service: Piston, SandboxFusion (code or notebook),
+   E2B. */
 #include <string.h>
 
 #include "fuzz_key.h"
@@ -10,7 +11,7 @@
 #include "serve/e2b/policy.h"
 #include "serve/native/request.h"
 
-/* Not one limit is above the key's own, whatever its key leaves free. */
+/* No limit is above the key's, whatever the key leaves free. */
 static void
 check_limits(const char *text, const struct key *key)
 {
@@ -89,8 +90,7 @@ try_sandbox(const json_t *body, bool open)
 					err.code == REMIT_E_REFUSED));
 }
 
-/* One version is as good as another; and what is wrong with it is wrong with
-   all of them. */
+/* A version that matches a selector also matches "SELECTOR || SELECTOR". */
 static void
 try_version(const char *text, size_t len)
 {

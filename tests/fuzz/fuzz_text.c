@@ -1,6 +1,6 @@
 /*
- * Any bytes become valid JSON text, what is valid stays as it is, and base64
- * gives every byte back.
+ * Any bytes become valid JSON text, valid text does not change, and base64
+ * decodes to the same bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ check_json(const char *bytes, size_t len)
 		must(valid < len && len - valid < 4);
 }
 
-/* Digits to 6 bits, without a table: -1 is none. */
+/* The 6 bits of a base64 digit, or -1. It needs no table, unlike the product.
+ */
 static int
 base64_digit(char c)
 {

@@ -1,6 +1,6 @@
 /*
- * A TLS client's hello: a name is one, and what was read stays read when more
- * bytes come.
+ * A TLS client's hello: its name is a valid host name, and the result does not
+ * change when more bytes arrive.
  */
 #include "http/tls_hello.h"
 

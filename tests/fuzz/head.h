@@ -1,5 +1,5 @@
 /*
- * head: what must hold of whoever reads a name from the first bytes of a
+ * head: checks for the parsers that read a host name from the first bytes of a
  * connection.
  */
 #ifndef REMIT_FUZZ_HEAD_H
@@ -8,7 +8,7 @@
 #include "http/head.h"
 #include "names.h"
 
-/* What was said of the beginning stays true of more. */
+/* A result for the first bytes must not change when more bytes follow. */
 static inline void
 check_head(enum head (*read)(const char *bytes, size_t len, char *name),
 	   const char *bytes, size_t size)

@@ -1,5 +1,5 @@
 /*
- * names: what must hold of a host's name, whoever has read it.
+ * names: checks for host names, whichever parser accepted them.
  */
 #ifndef REMIT_FUZZ_NAMES_H
 #define REMIT_FUZZ_NAMES_H
@@ -9,7 +9,7 @@
 #include "base/net/host_name.h"
 #include "fuzz.h"
 
-/* What is called a name is one, in its one form. */
+/* The name must be valid, and in its one form. */
 static inline void
 check_name(const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * replay: gives every file of a directory to a fuzz target, in ordinary builds.
+ * replay: runs a fuzz target on every file of a directory, in ordinary builds.
  *
  *	replay_policy tests/fuzz/corpus/policy
  */
@@ -24,7 +24,7 @@ replay_file(const char *directory, const char *name)
 		fprintf(stderr, "%s\n", err.message);
 		return -1;
 	}
-	/* Said before, not after: the target aborts where it finds fault. */
+	/* Printed before the target runs, since it aborts on a failure. */
 	fprintf(stderr, "%s\n", path);
 	LLVMFuzzerTestOneInput((const uint8_t *)buf_text(&b), b.len);
 	return 0;
@@ -38,7 +38,7 @@ main(int argc, char **argv)
 	int files = 0;
 
 	if (!directory) {
-		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
 		return 2;
 	}
 	while ((e = readdir(directory))) {
@@ -50,6 +50,6 @@ main(int argc, char **argv)
 	}
 	closedir(directory);
 	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-	/* A directory that has moved is no success. */
+	/* An empty directory is a failure: the corpus may have moved. */
 	return files ? 0 : 1;
 }
