@@ -1,4 +1,4 @@
-# The front door. Meson does the work.
+# Short commands for the common tasks. Meson does the work.
 
 MESON = /usr/bin/env meson
 BUILD = build
@@ -6,7 +6,7 @@ PYTHON = /usr/bin/python3
 
 .PHONY: all writable setup demo test soak guest bench lint format install deb wheel clean
 
-# The command, the library and the man pages, and nothing that only tests need.
+# The command, the library and the man pages, without what only tests need.
 all: $(BUILD)/build.ninja
 	@if [ -t 1 ]; then ninja -C $(BUILD); else \
 		echo "building in $(BUILD)/"; ninja -C $(BUILD) --quiet; fi
@@ -18,8 +18,8 @@ $(BUILD)/build.ninja: | writable
 
 writable:
 	@for folder in "$(CURDIR)" $(wildcard $(BUILD)); do \
-		[ -w "$$folder" ] || { echo "make: $$folder cannot be written by" \
-			"you. Build in a clone that belongs to you." >&2; exit 1; }; \
+		[ -w "$$folder" ] || { echo "make: you cannot write to $$folder." \
+			"Build in a clone that belongs to you." >&2; exit 1; }; \
 	done
 
 setup: | writable
@@ -28,15 +28,15 @@ setup: | writable
 demo: all
 	@examples/demo.sh $(BUILD)/remit
 
-# Unit tests, the product end to end, the escape suite, and README.md on bare
+# Unit tests, end-to-end tests, the escape suite, and README.md on unprepared
 # machines. Ends with "N passed, N failed".
 test: setup
 	@$(PYTHON) tests/run.py
 
-# The longer tests: linters, sanitizers, a minute of every fuzz target, the
-# tests for every user in every way, a newcomer's machine for every pair of distribution and user, a
-# hundred thousand runs and a minute of clients of the server, which must leave
-# nothing behind.
+# The longer tests: linters, sanitizers, a minute of every fuzz target, all tests
+# for every user and every kind of start, an unprepared machine for every pair of
+# distribution and user, and load tests of the keeper and the server, after which
+# nothing may be left.
 soak: setup
 	@REMIT_FUZZ_SECONDS=60 $(PYTHON) tests/run.py lint sanitizers fuzz \
 		analyzer guest
@@ -52,7 +52,8 @@ guest: setup all
 	@ninja -C build-holes --quiet
 	@$(PYTHON) tests/guest/guest.py full
 
-# Starts, throughput and memory beside the peers that are installed.
+# Measures start time, throughput and memory, and compares them with the peers that
+# are installed.
 BENCH = --python /usr/bin/python3
 bench: setup all
 	@$(BUILD)/remit bench $(BENCH) --json $(BUILD)/bench.json

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below 255, so that what is put in between does not push a target away. */
+/* Below 255, so that instructions put in between do not push a target out of
+   reach. */
 #define REACH 250
 
 static place
@@ -28,7 +29,7 @@ is_return(const struct sock_filter *insn)
 	return insn->code == (BPF_RET | BPF_K);
 }
 
-/* The instructions to skip from the next one written to the target. */
+/* How many instructions a jump written next must skip to reach the target. */
 static int
 asm_distance(const struct assembler *as, place target)
 {
@@ -79,7 +80,8 @@ asm_branch(struct assembler *as, uint16_t jump, uint32_t value, place yes,
 				   (uint8_t)asm_distance(as, no)));
 }
 
-/* A statement runs into what was written before it. */
+/* Execution continues with what was written before: jump unless that is `next`.
+ */
 static void
 run_into(struct assembler *as, place next)
 {
@@ -107,10 +109,10 @@ load_operand(struct assembler *as, struct operand o, place next)
 }
 
 /*
- * Arguments. A clause becomes a row of 32-bit tests, one or two for each
- * condition. What happens if one fails is the next clause; if that begins
- * with the operand that is in A already, its load is skipped, so that a list
- * of values costs one load and one jump for each value.
+ * Checks of arguments. A clause becomes a row of 32-bit tests, one or two for
+ * each condition. If a test fails, the next clause is tried. If that clause
+ * begins with the operand that is already in A, its load is skipped, so that a
+ * list of values costs one load, and one jump for each value.
  */
 
 struct test {
@@ -120,11 +122,11 @@ struct test {
 
 #define CLAUSE_TESTS (2 * CLAUSE_CONDITIONS)
 
-/* The start of a clause: with A loaded, and without. */
+/* The start of a clause: with the operand in A, and without. */
 struct entry {
 	struct operand operand;
 	place loaded;
-	place cold; /* NOWHERE until somebody needs it */
+	place cold; /* NOWHERE until it is needed */
 };
 
 static bool
@@ -190,7 +192,7 @@ put_clause(struct assembler *as, const struct clause *clause,
 		fprintf(stderr, "a clause without conditions\n");
 		exit(1);
 	}
-	/* Now, while it is next to the code it belongs to. */
+	/* Write the load now, next to the code that it belongs to. */
 	for (size_t i = 0; i < n; i++)
 		if (!same_operand(tests[i].operand, otherwise->operand))
 			enter_cold(as, otherwise);

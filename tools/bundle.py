@@ -1,4 +1,6 @@
-"""Makes web/vendor/codemirror.js of what tests/npm/web/package-lock.json pins; with an argument, writes it there.
+"""Bundles web/vendor/codemirror.js from the packages that tests/npm/web/package-lock.json pins.
+
+With an argument, writes the bundle to that path instead.
 
     /usr/bin/python3 tools/bundle.py
 """
@@ -21,7 +23,7 @@ OPTIONS = ["--bundle", "--format=esm", "--minify", "--target=es2022", "--legal-c
 
 def bundle(out: pathlib.Path) -> None:
     modules = packages.folder("web") / "node_modules"
-    # Packages are looked for beside the file that names them.
+    # esbuild searches for packages next to the file that imports them.
     with tempfile.TemporaryDirectory() as folder:
         entry = shutil.copy2(VENDOR / "codemirror.entry.js", folder)
         pathlib.Path(folder, "node_modules").symlink_to(modules)

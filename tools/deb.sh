@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the Debian packages from the tracked files, as they are in the work
-# tree, and checks them with lintian. The packages are in build-deb/ afterwards.
-# What it needs, tools/setup.sh installs.
+# Builds the Debian packages in build-deb/ from the tracked files, as they are in
+# the work tree, and checks the packages with lintian. tools/setup.sh installs what
+# this needs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -42,7 +42,7 @@ write_changelog() {
 	} >"$sources/debian/changelog"
 }
 
-# On a terminal the compiler's progress is shown.
+# On a terminal, shows the compiler's progress.
 build() {
 	set -- dpkg-buildpackage --build=binary --no-sign --ignore-builtin-builddeps -j"$(nproc)"
 	cd "$sources"

@@ -1,10 +1,12 @@
 /*
- * gen_assets: writes the table of the page's files as C, when Remit is built.
+ * gen_assets: writes the table of the web page's files as C, when Remit is
+ *built.
  *
  *	gen_assets DIRECTORY DIRECTORY/FILE...
  *
- * The bytes are not written out: the assembler takes them from the files. What
- * changes with them is the tag, so that a changed file is compiled anew.
+ * The table does not contain the bytes: the assembler includes them from the
+ * files. The tag in the table changes with the bytes, so that a changed file is
+ * compiled again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ type_of(const char *path)
 	return NULL;
 }
 
-/* How long it is, and what changes with its bytes: half of their SHA-256. */
+/* Measures a file. Its tag is half of the SHA-256 of its bytes. */
 static int
 asset_measure(const char *file, size_t *len, char tag[SHA256_TEXT])
 {
@@ -76,7 +78,9 @@ write_row(int i, const char *path, const char *file)
 	size_t len;
 
 	if (!type_of(path)) {
-		fprintf(stderr, "gen_assets: %s: no type for this ending\n",
+		fprintf(stderr,
+			"gen_assets: %s: no media type for this "
+			"ending\n",
 			file);
 		return -1;
 	}

@@ -1,19 +1,19 @@
 /*
  * gen_filter: writes the seccomp programs as C, when Remit is built.
  *
- *	gen_filter programs    the array behind filter_for(), for
+ *	gen_filter programs    the array that filter_for() returns from, for
  *	                       src/jail/seccomp/filter.c
  *	gen_filter names       the names of system calls by number
  *
- * libseccomp is asked for numbers only. It cannot say "this argument or else
- * that error" without surprises, so the programs are assembled here:
+ * libseccomp only provides the numbers. It cannot express "this argument or
+ *else that error" without surprises, so the programs are assembled here:
  *
- *	1. the architecture, or kill
- *	2. x86-64: numbers of x32, or kill
+ *	1. kill if the architecture is another one
+ *	2. x86-64: kill if the number is one of x32
  *	3. a balanced tree over ranges of numbers with the same answer
- *	4. behind it the checks of arguments
+ *	4. the checks of arguments
  *
- * It ends with 1 and a sentence if the table contradicts itself.
+ * If the table contradicts itself, prints a sentence and exits with 1.
  */
 #define _GNU_SOURCE
 
@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers from here on have no row and no name. */
+/* System calls from this number on have no row and no name. */
 #define NUMBERS 512
 
 #define X32_FIRST 0x40000000
@@ -92,7 +92,7 @@ late_number(const char *name)
 	     name);
 }
 
-/* -1: not on this architecture. */
+/* Returns -1 if this architecture does not have the call. */
 static int
 number_of(const struct arch *arch, const char *name)
 {
@@ -102,7 +102,7 @@ number_of(const struct arch *arch, const char *name)
 		nr = late_number(name);
 	if (nr >= NUMBERS)
 		fail("%s has number %d: raise NUMBERS", name, nr);
-	/* libseccomp has numbers below 0 for calls of other machines. */
+	/* libseccomp has negative numbers for calls of other architectures. */
 	return nr < 0 ? -1 : nr;
 }
 
@@ -127,7 +127,7 @@ require_sane_layer(const struct call *calls)
 			fail("%s needs an action or a check", c->name);
 		if (number_of(&arches[FILTER_X86_64], c->name) < 0 &&
 		    number_of(&arches[FILTER_AARCH64], c->name) < 0)
-			fail("%s is on no architecture", c->name);
+			fail("%s exists on no architecture", c->name);
 	}
 }
 
@@ -276,7 +276,7 @@ print_program(const struct assembler *as, const char *arch, unsigned variant)
 	printf("};\n\n");
 }
 
-/* Flags that change nothing together share one array. */
+/* Variants with equal programs share one array. */
 static void
 print_programs(void)
 {
@@ -284,7 +284,7 @@ print_programs(void)
 	static unsigned same[FILTER_ARCHES][FILTER_VARIANTS];
 
 	printf("/* Written by gen_filter; see syscall_table.h. */\n\n");
-	/* The tables have flags of the machine that this runs on. */
+	/* The tables contain flags of the machine on which this runs. */
 	printf("_Static_assert(O_DIRECT == %#x, \"generate this on a machine "
 	       "like the target\");\n\n",
 	       (unsigned)O_DIRECT);
@@ -337,7 +337,7 @@ main(int argc, char **argv)
 	else if (argc == 2 && strcmp(argv[1], "names") == 0)
 		print_names();
 	else
-		fail("say \"programs\" or \"names\"");
+		fail("usage: gen_filter programs|names");
 	if (fflush(stdout) != 0 || ferror(stdout))
 		fail("cannot write: %s", strerror(errno));
 	return 0;

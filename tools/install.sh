@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is built in a folder, if its user may write where it goes: below
-# the prefix that the folder was set up with, or below $DESTDIR.
+# Installs a build, if the user may write to the destination: the prefix with which
+# the build was set up, or $DESTDIR.
 #
 #	install.sh BUILD
 set -eu
@@ -11,20 +11,20 @@ print(*(o["value"] for o in json.load(open(sys.argv[1])) if o["name"] == "prefix
 case ${DESTDIR:=} in
 '') ;;
 /*) folder=$DESTDIR ;;
-*) folder=$PWD/$DESTDIR ;; # Meson would take it for a folder in BUILD.
+*) folder=$PWD/$DESTDIR ;; # Meson would resolve it below BUILD.
 esac
 [ -z "$DESTDIR" ] || export DESTDIR="$folder"
 while [ ! -e "$folder" ]; do
 	folder=$(dirname "$folder")
 done
 [ -w "$folder" ] || {
-	echo "install: $folder cannot be written by you. Run it as root, or install" \
+	echo "install: you cannot write to $folder. Run this as root, or install" \
 		"elsewhere: make install DESTDIR=FOLDER," \
-		"or meson configure $1 -Dprefix=FOLDER before." >&2
+		"or run meson configure $1 -Dprefix=FOLDER first." >&2
 	exit 1
 }
 meson install -C "$1" --quiet
-# The linker's cache is of this machine.
+# The dynamic linker's cache belongs to this machine, not to $DESTDIR.
 if [ -z "$DESTDIR" ] && [ "$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then
 	ldconfig
 fi

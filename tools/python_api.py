@@ -38,7 +38,7 @@ def describe(name: str, thing: object) -> str:
         try:
             text += f"```text\n{textwrap.fill(kind + signature(name, thing), 110, subsequent_indent='    ')}\n```\n\n"
         except ValueError:
-            pass  # it has none
+            pass  # it has no signature
         text += f"{quoted(thing.__doc__)}\n"
     if isinstance(thing, type):
         hints = {key: hint for key, hint in vars(thing).get("__annotations__", {}).items() if not key.startswith(("_", "ENFORCED_"))}

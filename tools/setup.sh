@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs the Debian packages that building needs; with "deb" also those that
-# make Debian packages; with "test" also those that testing needs, the guest's
-# kernel (tests/guest) and the npm packages of the tests (tests/npm). Where all of them are installed it changes nothing, so an
-# ordinary user can build on a machine that root has set up. With "check" it only
-# says whether Remit can be built on this machine.
+# Installs the Debian packages that the build needs; with "deb" also those that
+# make Debian packages; with "test" also those that the tests need, the guest's
+# kernel (tests/guest) and the npm packages of the tests (tests/npm). If all of
+# them are installed it changes nothing, so an ordinary user can build on a machine
+# that root has set up. With "check" it only checks whether Remit can be built on
+# this machine.
 #
-# REMIT_SETUP=skip leaves packages alone: for a distribution without apt, where
-# you install what the list below names by yourself.
+# REMIT_SETUP=skip installs no packages: for a distribution without apt, where you
+# install the packages in the list below yourself.
 set -eu
 
 build="meson ninja-build pkg-config gcc libc6-dev linux-libc-dev libjansson-dev
@@ -18,7 +19,7 @@ python3-numpy python3-pandas python3-matplotlib python3-scipy util-linux keyutil
 podman runc qemu-system-x86 busybox-static e2fsprogs systemd dbus dbus-user-session
 libpam-systemd chromium curl prometheus nginx-light openssl git mmdebstrap iproute2 mount
 passwd xz-utils"
-# An npm that is not Debian's brings its own Node, which Debian's npm would not fit.
+# An npm from elsewhere comes with its own Node, which conflicts with Debian's npm.
 command -v npm >/dev/null || test="$test nodejs npm"
 kernel=linux-image-cloud-amd64
 kernel_dir="$(dirname "$0")/../build/guest/kernel"
@@ -44,7 +45,7 @@ check_machine() {
 	x86_64 | aarch64) ;;
 	*) fail "Remit has system call filters for x86_64 and aarch64 only, and this is $machine." ;;
 	esac
-	# As Raspberry Pi OS: uname names the kernel's architecture.
+	# uname names the kernel's architecture, which may differ, as on Raspberry Pi OS.
 	[ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] ||
 		fail "Remit needs a 64-bit system, and this one has 32-bit programs on a 64-bit kernel" \
 			"($machine). Install the distribution's 64-bit edition."
@@ -115,14 +116,14 @@ apt() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null
 }
 
-# apt-cache is content if it knows one of several.
+# One call per package, since apt-cache succeeds if it knows any of several.
 are_known() {
 	for package in $missing; do
 		apt-cache show "$package" >/dev/null 2>&1 || return 1
 	done
 }
 
-# apt-get does not fail if it could fetch no list.
+# The packages are checked afterwards, since apt-get succeeds without fetching a list.
 fetch_lists() {
 	apt update -qq || true
 	are_known ||
@@ -131,7 +132,7 @@ fetch_lists() {
 			"lacks one:$missing"
 }
 
-# Lists that are old name packages that the mirror no longer has.
+# If a first attempt fails, the package lists may be old: fetch them and try again.
 install_packages() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
 		fail "these packages are missing, and only root can install them:$missing." \
@@ -149,10 +150,10 @@ install_packages() {
 	}
 }
 
-# ---- what only tests need, and is not a package ----
+# ---- what only tests need and no package contains ----
 
-# Unpacked and not installed, so that no machine offers to boot it. Where it
-# cannot be had, the guest's tests say so.
+# Unpacks the kernel without installing it, so that the machine does not offer to
+# boot it. If it cannot be fetched, the guest's tests report that.
 unpack_kernel() {
 	[ "$(dpkg --print-architecture)" = amd64 ] || return 0
 	[ -z "$(find "$kernel_dir" -name 'vmlinuz-*' 2>/dev/null)" ] ||
@@ -167,7 +168,7 @@ unpack_kernel() {
 		dpkg-deb -x ./*.deb . && rm -f ./*.deb) || rm -rf "$kernel_dir"
 }
 
-# Where a download fails, the tests that need it say so.
+# If a download fails, the tests that need it report that.
 fetch_for_tests() {
 	unpack_kernel
 	/usr/bin/python3 "$(dirname "$0")/../tests/npm/packages.py"
@@ -189,7 +190,7 @@ if [ "${REMIT_SETUP:-}" != skip ]; then
 	build) wanted=$build ;;
 	deb) wanted="$build $deb" ;;
 	test) wanted="$build $deb $test" ;;
-	*) fail "there is no set-up for \"$1\", only for deb and test." ;;
+	*) fail "unknown argument \"$1\": it must be deb, test or check." ;;
 	esac
 	missing=
 	for package in $wanted; do

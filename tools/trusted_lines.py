@@ -1,15 +1,16 @@
 """Counts the lines of C that the process of a keeper can reach.
 
-    tools/trusted_lines.py [--json] [BUILD]     a table by folder; BUILD is build-small unless named, and lies in the sources
+    tools/trusted_lines.py [--json] [BUILD]     prints a table by folder; BUILD is build-small by default, in the source tree
 
-Two figures. "In the program": all functions of build/remit, the program that is the keeper; who takes a keeper over has them at
-hand. "Reached": those that the command `keeper` reaches by calls and by pointers in tables. The linker finds them: it links the
-program once more, with that command as the only way in, and drops what it cannot reach (--gc-sections).
+There are two figures. "In the program" counts all functions of build/remit, the program that runs as the keeper: an attacker who
+takes a keeper over can use them. "Reached" counts those that the command `keeper` reaches by calls and by pointers in tables. The
+linker finds them: it links the program again, with that command as the only entry point, and drops what it cannot reach
+(--gc-sections).
 
-A function counts with all its lines, from its name to its last brace, once. Tables, declarations, and the libraries of others
-(the C library, jansson, Mbed TLS) do not count.
+A function counts once, with all its lines from its name to its last brace. Tables, declarations and third-party libraries (the C
+library, jansson, Mbed TLS) do not count.
 
-The build must give each function a section of its own and inline none, as `tests/run.py` makes it:
+The build must give each function a separate section and inline none, as `tests/run.py` builds it:
 
     meson setup build-small -Doptimization=0 -Ddebug=false '-Dc_args=-ffunction-sections -fdata-sections'
     ninja -C build-small remit
@@ -27,18 +28,18 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# The row of the command in the table of all commands, which only main() knows.
+# The row of the command in the table of all commands, which only main() uses.
 ENTRY = "command_keeper"
-# The table itself. Every command names it, to tell which other command has an option that it does not know; it calls nothing there.
+# The table itself. Every command refers to it, to name the command that has an unknown option, but calls nothing through it.
 ALL = "commands"
-# A function's section in a map of the linker: " .text.NAME   ADDRESS   SIZE OBJECT", where a long name has a line of its own.
+# A function's section in a map of the linker: " .text.NAME   ADDRESS   SIZE OBJECT", where a long name is on a separate line.
 SECTION = re.compile(r"^ \.text\.(\S+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S+)$", re.M)
 
 Function = "tuple[str, str]"  # (object, name)
 
 
 def linked(build: pathlib.Path, *more: str) -> set[Function]:
-    """The functions of the program, linked once more with further options."""
+    """Links the program again with more options. Returns its functions."""
     commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "remit"], check=True, capture_output=True, text=True).stdout
     argv = shlex.split(commands.splitlines()[-1])
     with tempfile.TemporaryDirectory() as folder:
@@ -50,13 +51,13 @@ def linked(build: pathlib.Path, *more: str) -> set[Function]:
 
 
 def sources(build: pathlib.Path) -> dict[str, pathlib.Path]:
-    """The source of each object; those of the libraries of others have none."""
+    """Returns the source of each object; those of third-party libraries have none."""
     rows = json.loads((build / "compile_commands.json").read_text())
     return {row["output"]: (build / row["file"]).resolve() for row in rows}
 
 
 def spans(path: pathlib.Path) -> dict[str, tuple[int, int]]:
-    """First and last line of each function: its name begins a line, and so does its last brace."""
+    """Returns the first and last line of each function: its name begins a line, and so does its last brace."""
     found: dict[str, tuple[int, int]] = {}
     name, first = "", 0
     for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -71,7 +72,7 @@ def spans(path: pathlib.Path) -> dict[str, tuple[int, int]]:
 
 
 class Lines:
-    """Where the functions of a build are, and how many lines they have."""
+    """The places and lengths of a build's functions."""
 
     def __init__(self, build: pathlib.Path):
         self.top = build.parent
@@ -85,7 +86,7 @@ class Lines:
         return self.known[path]
 
     def count(self, functions: set[Function]) -> dict[str, int]:
-        """Lines by folder."""
+        """Returns the lines of these functions by folder."""
         found: set[tuple[pathlib.Path, tuple[int, int]]] = set()
         for where, name in functions:
             source = self.objects.get(where)
@@ -118,7 +119,7 @@ def main() -> int:
     args = [arg for arg in sys.argv[1:] if arg != "--json"]
     build = pathlib.Path(args[0] if args else ROOT / "build-small").resolve()
     if not (build / "build.ninja").exists():
-        print(f"{build} is not there. How to make it:\n{__doc__}", file=sys.stderr)
+        print(f"{build} does not exist. How to make it:\n{__doc__}", file=sys.stderr)
         return 1
     figures = measure(build)
     print(json.dumps(figures)) if "--json" in sys.argv else show(figures)

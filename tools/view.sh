@@ -1,6 +1,6 @@
 #!/bin/sh
-# view.sh: the include path of one folder of src, as links to itself and to the
-# folders below it.
+# view.sh: makes the include path of one folder of src: links to the folder itself
+# and to those that it may include from.
 #
 #	view.sh SRC VIEW FOLDER...
 set -e

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks an installed Remit as its user would, and stops at the first thing that
-# is wrong. Runs on the machine where Remit is installed, as root or as an
-# ordinary user, with the remit and the python3 that come first in PATH.
+# Uses an installed Remit as a user would, and stops at the first failure. Runs on
+# the machine where Remit is installed, as root or as an ordinary user, with the
+# first remit and the first python3 in PATH.
 #
 #	check_installed.sh deb|wheel VERSION
 set -eu
@@ -18,7 +18,7 @@ fail() {
 	exit 1
 }
 
-# prints WHAT COMMAND...: the command succeeds and prints WHAT, and nothing else
+# prints TEXT COMMAND...: the command succeeds and prints exactly TEXT
 prints() {
 	wanted=$1
 	shift
@@ -37,7 +37,7 @@ check_command() {
 	grep -q 'The tier "local" works here' stdout ||
 		fail "remit doctor does not recommend the tier local: $(cat stdout)"
 	prints 42 remit run -c 'print(6 * 7)'
-	# It is a jail: a program that gets a socket fails this.
+	# The jail must refuse a socket.
 	prints PermissionError remit run -c '
 import socket
 try:
@@ -46,7 +46,7 @@ except OSError as error:
     print(type(error).__name__)'
 }
 
-# A program of its own, which the command has to find.
+# The benchmark is a separate program, which the command has to find.
 check_benchmark() {
 	if remit bench --rounds 0 >stdout 2>stderr; then
 		fail "remit bench --rounds 0 succeeded"
@@ -87,7 +87,7 @@ print(remit.__version__, result.status, result.stdout.strip())'
 	prints "remit $version" sh -c 'python3 -m remit --version | cut -d, -f1'
 }
 
-# What only the Debian packages have.
+# These files are only in the Debian packages.
 check_debian_files() {
 	for file in man/man1/remit.1.gz man/man5/remit-policy.5.gz doc/remit/copyright \
 		bash-completion/completions/remit.bash remit/apparmor/remit; do
@@ -106,4 +106,4 @@ check_benchmark
 check_server
 check_module
 [ "$kind" != deb ] || check_debian_files
-echo "check_installed: all is well ($kind, $(id -un))"
+echo "check_installed: all checks passed ($kind, $(id -un))"

@@ -2,8 +2,8 @@
 
     enter.py ROOT USER COMMAND...
 
-A chroot would not do, since the kernel refuses user namespaces in one. The machine has its own pid namespace, in which
-everything dies with the command, and shared mounts, as systemd has them.
+A chroot is not enough, because the kernel refuses user namespaces in one. The machine has a separate pid namespace, in which
+all processes die with the command, and shared mounts, as with systemd.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def enter(root: str) -> None:
         mount(f"/{name}", f"{root}/{name}", flags=MS_BIND | MS_REC)
     mount("proc", f"{root}/proc", "proc")
     os.chdir(root)
-    # The old root lies over the new one for a moment: pivot_root(2), "pivot_root(".", ".")".
+    # The old root covers the new one until it is unmounted: pivot_root(2), "pivot_root(".", ".")".
     check(libc.syscall(SYS_PIVOT_ROOT, b".", b"."), "pivot_root")
     check(libc.umount2(b".", MNT_DETACH), "umount of the old root")
     os.chdir("/")
@@ -37,7 +37,7 @@ def enter(root: str) -> None:
 
 
 def become(user: str) -> None:
-    """The user is looked up in the machine's own list."""
+    """Changes to the user, whose ids are in the machine's /etc/passwd."""
     entries = dict(line.split(":", 1) for line in pathlib.Path("/etc/passwd").read_text().splitlines())
     _, uid, gid, _, home, _ = entries[user].split(":")
     os.setgroups([int(gid)])
@@ -49,14 +49,14 @@ def become(user: str) -> None:
 
 
 def main(root: str, user: str, *command: str) -> int:
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # with the test that started it
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # dies with the test that started it
     unshare(CLONE_NEWNS | CLONE_NEWPID)
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     enter(root)
-    # The first process of a machine reaps; the command is its child.
+    # The machine's first process reaps orphans; the command is its child.
     child = os.fork()
     if not child:
         become(user)

@@ -1,4 +1,4 @@
-"""Machines that nobody has prepared: a bare root of a Debian release, with git, make and certificates in it."""
+"""Unprepared machines: the root directory of a minimal Debian release, with git, make and certificates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from conftest import exclusive, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
-# Roots outlive the tests. One that is made is complete, since it gets its name last.
+# Roots are kept after the tests. A root gets its final name last, so one with that name is complete.
 CACHE = pathlib.Path(os.environ.get("REMIT_TEST_CACHE", "/var/tmp/remit-newcomer-tests"))
 SOAK = bool(os.environ.get("REMIT_SOAK"))
 USER = "newcomer"
@@ -28,14 +28,14 @@ def output(*argv: str) -> str:
 
 
 def mirror() -> list[str]:
-    """The mirror of this machine's own sources, if they are Debian's."""
+    """Returns the mirror of this machine's package sources, if they are Debian's."""
     found = output("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian", "Origin: Debian")
     return found.split()[:1]
 
 
 @functools.lru_cache
 def check_mirror(release: str) -> None:
-    """A root that is there already does not show that what it installs can be fetched."""
+    """Skips the test if the mirror cannot be reached: an existing root does not show that packages can be fetched."""
     with tempfile.TemporaryDirectory() as folder:
         for address in mirror():
             argv = ["/usr/lib/apt/apt-helper", "download-file", f"{address}dists/{release}/Release", f"{folder}/Release"]
@@ -45,15 +45,15 @@ def check_mirror(release: str) -> None:
 
 
 def network_settings() -> str:
-    """How this machine's apt reaches its mirror."""
+    """Returns the settings with which this machine's apt reaches its mirror."""
     lines = output("apt-config", "dump").splitlines()
     return "".join(f"{line}\n" for line in lines if line.startswith(("Acquire::http", "Acquire::Retries")))
 
 
-# What a root has beyond apt: to build in, or to install in.
+# The packages of a root besides apt: to build Remit, or to install it.
 TO_BUILD = "git,make,ca-certificates"
 TO_INSTALL = "python3,python3-venv,ca-certificates"
-# A mirror may keep an old state of a release that still changes.
+# Releases that still change: a mirror may keep an old state of them.
 CHANGING = {"forky"}
 
 
@@ -74,7 +74,7 @@ def make_root(release: str, packages: str, root: pathlib.Path) -> None:
     done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         shutil.rmtree(unfinished, ignore_errors=True)
-        skip_or_fail(f"no root of {release} can be made here: {done.stdout.strip()[-500:]}")
+        skip_or_fail(f"a root of {release} cannot be made here: {done.stdout.strip()[-500:]}")
     (unfinished / "etc/apt/apt.conf.d/99network").write_text(network_settings())
     shutil.copy("/etc/resolv.conf", unfinished / "etc/resolv.conf")
     shutil.copy("/etc/ssl/certs/ca-certificates.crt", unfinished / "etc/ssl/certs/ca-certificates.crt")
@@ -82,7 +82,7 @@ def make_root(release: str, packages: str, root: pathlib.Path) -> None:
 
 
 class Machine:
-    """A copy of a bare root; an overlay would lack idmapped mounts, which root's jails need."""
+    """A copy of a bare root. An overlay would not do, because it lacks idmapped mounts, which root's jails need."""
 
     def __init__(self, release: str, packages: str = TO_BUILD):
         check_mirror(release)
@@ -99,7 +99,7 @@ class Machine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def try_run(self, user: str, script: str) -> subprocess.CompletedProcess:
-        """In the user's home, or in the checkout if there is one."""
+        """Runs a script in the user's home, or in the checkout if one exists."""
         script = f"[ ! -d {CHECKOUT} ] || cd {CHECKOUT}\n{script}"
         argv = [sys.executable, str(HERE / "enter.py"), str(self.root), user, "sh", "-eu", "-c", script]
         return subprocess.run(argv, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -110,7 +110,7 @@ class Machine:
         return done.stdout
 
     def check_no_compiler(self) -> None:
-        """And the check itself finds what is there."""
+        """Checks that no compiler exists, and that the check finds a program that does."""
         check = "for program in {}; do ! command -v $program || exit 1; done"
         self.run("root", check.format("gcc cc clang meson ninja"))
         assert self.try_run("root", check.format("gcc sh")).returncode == 1
@@ -119,7 +119,7 @@ class Machine:
         return self.root / ("root" if user == "root" else f"home/{user}")
 
     def add_user(self, user: str) -> None:
-        """By hand: a bare root has no useradd."""
+        """Adds a user by writing the files, since a bare root has no useradd."""
         if user == "root":
             return
         for name, line in (("passwd", f"{user}:x:1000:1000::/home/{user}:/bin/sh"), ("group", f"{user}:x:1000:")):
@@ -129,7 +129,7 @@ class Machine:
         os.chown(self.home(user), 1000, 1000)
 
     def put_checkout(self, user: str) -> None:
-        """A clone, with what is not committed yet."""
+        """Clones the repository into the user's home, with uncommitted changes."""
         where = self.home(user) / CHECKOUT
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(where)], check=True)
         changed = subprocess.run(["git", "diff", "--binary", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
@@ -138,7 +138,7 @@ class Machine:
         self.give(user, where)
 
     def put_files(self, user: str, *paths: pathlib.Path) -> None:
-        """In the user's home."""
+        """Copies files into the user's home."""
         for path in paths:
             self.give(user, pathlib.Path(shutil.copy(path, self.home(user))))
 

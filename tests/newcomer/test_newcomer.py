@@ -1,4 +1,4 @@
-"""README.md on machines that nobody has prepared."""
+"""README.md on unprepared machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import backend  # noqa: E402
 
 README = ROOT / "README.md"
-# Every release and every kind of user; in `make soak` also every pair.
+# Every release and every kind of user. `make soak` tests every pair.
 MACHINES = [("bookworm", "root"), ("trixie", USER)]
 if SOAK:
     MACHINES += [("bookworm", USER), ("trixie", "root")]
@@ -24,7 +24,7 @@ if SOAK:
 
 @pytest.fixture(scope="module", params=MACHINES, ids="-".join)
 def newcomer(request):
-    """A machine with a checkout, and the user who has it. An ordinary user finds what root has set up."""
+    """A machine with a checkout, and the user who owns it. For an ordinary user, root has run the set-up."""
     release, user = request.param
     if os.geteuid() != 0:
         skip_or_fail("only root can enter another root")
@@ -37,7 +37,7 @@ def newcomer(request):
 
 
 def two_commands() -> list[str]:
-    """The first block of the README."""
+    """Returns the commands of the first block of the README."""
     return commands(README)[0].text.splitlines()
 
 
@@ -58,13 +58,13 @@ def test_readme_install_block_installs(newcomer):
         machine.run(user if line == "make" else "root", f"cd ~{user}/remit; {line}")
     shown = machine.run(user, "cd; hash -r; command -v remit; remit run -c 'print(6 * 7)'; ls /usr/local/share/man/man1")
     assert shown.split() == ["/usr/local/bin/remit", "42", "remit.1"]
-    # "Installed, pkg-config gives the flags."
+    # The README states that pkg-config gives the flags of an installed Remit.
     shown = machine.run(user, "cc examples/hello.c $(pkg-config --cflags --libs remit) -o ../hello; ../hello")
     assert shown == "ok: hello from process 2\n"
 
 
 def test_readme_blocks_print_the_documented_output(newcomer):
-    """A comment above a block names the packages that it needs beyond the build's."""
+    """A comment above a block names the packages that it needs in addition to the build's."""
     machine, user = newcomer
     pages = (README, ROOT / "docs" / "tutorial" / "shell.md")
     needed = sorted({package for page in pages for block in commands(page) for package in block.needs})
@@ -74,20 +74,20 @@ def test_readme_blocks_print_the_documented_output(newcomer):
 
 
 def test_compiler_warnings_do_not_fail_the_build(newcomer):
-    """A compiler that is newer than ours must not stop a user's build."""
+    """Warnings of a newer compiler must not fail a user's build."""
     machine, user = newcomer
     assert machine.run(user, "grep -c -e ' -W' build/build.ninja; grep -o -e -Werror build/build.ninja | wc -l").split()[1] == "0"
 
 
 def test_wheel_of_either_release_installs_on_debian_12(newcomer):
-    """It contains these files, and the newest symbol of glibc in them decides its level."""
+    """The newest glibc symbol in these files decides the platform level of a wheel that contains them."""
     machine, user = newcomer
     build = machine.home(user) / CHECKOUT / "build"
     needed = {name: backend.glibc_needed((build / name).read_bytes()) for name in ("python/_core.abi3.so", "runtime/_remit.abi3.so", "remit", "remit-bench")}
     assert max(needed.values()) <= 36, needed
 
 
-# What the README says of each release.
+# What `remit --version` prints on each release, and the version that a client negotiates.
 TLS = {"bookworm": ("TLS 1.2 by ", "TLSv1.2"), "trixie": ("TLS 1.2 and 1.3 by ", "TLSv1.3")}
 TLS_SCRIPT = """
 cd; remit=$PWD/remit/build/remit; $remit --version
@@ -116,7 +116,7 @@ def test_run_leaves_no_mount(newcomer):
 @pytest.mark.longer
 @pytest.mark.parametrize("compiler", ["gcc", "clang"] if SOAK else ["gcc"])
 def test_compiler_has_no_warnings(newcomer, compiler):
-    """The product and what only tests are made of, by the compiler of that release."""
+    """Compiles the product and the unit tests with the compiler of that release."""
     machine, user = newcomer
     machine.run("root", f"apt-get install -y -qq --no-install-recommends {compiler} libcmocka-dev >/dev/null")
     folder = f"build-{compiler}"
@@ -134,7 +134,7 @@ if SOAK:
         assert shows(demo_output(README) + "remit\n", output), output
 
     def test_pip_installs_a_checkout(newcomer):
-        """With the build's packages and pip alone."""
+        """pip builds a checkout with only the packages of the build installed."""
         machine, user = newcomer
         machine.run("root", "apt-get install -y -qq --no-install-recommends python3-venv >/dev/null")
         shown = machine.run(user, "python3 -m venv ../venv; ../venv/bin/pip install -q --no-index .; ../venv/bin/remit run -c 'print(6 * 7)'")

@@ -1,4 +1,4 @@
-"""A machine that cannot build Remit hears one sentence, before anything is installed or built."""
+"""On a machine that cannot build Remit, the user gets one sentence before anything is installed or built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from machine import TO_INSTALL, USER, USERS, Machine
 
 from conftest import skip_or_fail
 
-# What is different there, and what is said of it.
+# For each cause: a file that fakes it, the file's text, and words of the expected sentence.
 WRONG = {
     "distribution-old": ("/etc/os-release", "ID=debian\nVERSION_ID=11\nPRETTY_NAME='Debian 11'\n", "needs debian 12 or newer", "this is Debian 11"),
     "distribution-other": ("/etc/os-release", "ID=ubuntu\nVERSION_ID=22.04\nPRETTY_NAME='Ubuntu 22.04'\n", "needs ubuntu 24.04 or newer", "install the wheel"),
@@ -46,7 +46,7 @@ def test_make_reports_an_unsupported_machine_in_one_sentence(machine, what):
         file.write_bytes(before)
     first, *rest = done.stdout.splitlines()
     assert done.returncode and first.startswith("setup: ") and all(word in first for word in words), done.stdout
-    # Nothing follows but make's own line.
+    # Only make's line about the failure follows.
     assert len(rest) <= 1 and not (machine.home("root") / "remit" / "build").exists(), done.stdout
 
 
@@ -62,7 +62,7 @@ def test_skipped_setup_names_the_missing_program(machine):
 
 
 def test_setup_with_an_old_meson_names_the_needed_version(machine):
-    """Of a distribution that the script does not know."""
+    """The distribution is one that the script does not know."""
     fakes = "mkdir -p /tmp/old; for p in meson ninja python3; do printf '#!/bin/sh\\necho 0.61.2\\n' >/tmp/old/$p; chmod +x /tmp/old/$p; done"
     done = machine.try_run("root", f"{fakes}; PATH=/tmp/old:$PATH REMIT_SETUP=skip make")
     first, *rest = done.stdout.splitlines()
@@ -85,7 +85,7 @@ def test_unwritable_checkout_is_named(machine, command):
     done = machine.try_run(USER, f"chmod a-w .; {command}")
     machine.run(USER, "chmod u+w .")
     first, *rest = done.stdout.splitlines()
-    assert done.returncode and first.startswith(f"make: /home/{USER}/remit cannot be written by you. ") and len(rest) == 1, done.stdout
+    assert done.returncode and first.startswith(f"make: you cannot write to /home/{USER}/remit. ") and len(rest) == 1, done.stdout
 
 
 # ---- pip install . ----

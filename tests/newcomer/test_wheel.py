@@ -1,4 +1,4 @@
-"""The wheel, installed on machines that have nothing to build with."""
+"""The wheel, installed on machines without a compiler."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def test_wheel_installs_and_works(wheel, release, python):
             machine.put_files(user, wheel, HERE / "check_installed.sh")
             machine.run(user, f"python3 -m venv venv; venv/bin/pip install -q --no-index ./{wheel.name}")
             shown = machine.run(user, f"PATH=$PWD/venv/bin:$PATH; python3 -V; sh check_installed.sh wheel {VERSION}")
-            assert f"Python {python}." in shown and "all is well" in shown
+            assert f"Python {python}." in shown and "all checks passed" in shown
