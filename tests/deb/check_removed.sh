@@ -1,14 +1,14 @@
 #!/bin/sh
-# Checks that a package leaves nothing behind: compares the files of the system
-# before it was installed with those after it was removed. Install what the
-# package depends on first: removing those packages is not what is checked.
+# Checks that removing a package leaves no files: compares the files of the system
+# before the installation with those after the removal. Install the package's
+# dependencies first, since their removal is not checked.
 #
 #	check_removed.sh before LIST    writes the list
 #	check_removed.sh after LIST     fails if a file was added or is missing
 set -eu
 
-# Caches and logs of apt and dpkg change whatever is installed. /run is empty after
-# each boot; runs by root keep their leases of user ids there.
+# Caches and logs of apt and dpkg always change. /run is not listed, since it is
+# empty after each boot; runs by root keep their leases of user ids there.
 system_files() {
 	find /boot /etc /opt /srv /tmp /usr /var \
 		\( -path /var/cache -o -path /var/lib/apt -o -path /var/log -o -path /var/tmp \) \

@@ -1,4 +1,4 @@
-"""The Debian packages, built here and installed on a machine that has nothing to build with."""
+"""The Debian packages, built here and installed on a machine without a compiler."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def packages_made_here() -> list[pathlib.Path]:
 
 
 def packages_made_there(release: str, folder: pathlib.Path) -> list[pathlib.Path]:
-    """On a machine of that release."""
+    """Builds the packages on a machine of that release."""
     with Machine(release) as machine:
         machine.put_checkout("root")
         machine.run("root", "make deb")
@@ -44,7 +44,7 @@ def packages_made_there(release: str, folder: pathlib.Path) -> list[pathlib.Path
         return [folder / path.name for path in made if path.rename(folder / path.name)]
 
 
-# What is built elsewhere takes its time: make soak does it.
+# Building on another machine takes long, so only `make soak` does it for all releases.
 BUILT_AND_INSTALLED = [(release_here(), release_here())]
 if release_here() == "bookworm" or SOAK:
     BUILT_AND_INSTALLED += [("bookworm", "trixie")]
@@ -61,13 +61,13 @@ def test_debian_packages_install_work_and_leave_nothing(built, release, tmp_path
         machine.put_files("root", *made, pathlib.Path(__file__).with_name("check_removed.sh"))
         for user in USERS:
             machine.put_files(user, HERE / "check_installed.sh")
-        # What they depend on stays, so it is there before.
+        # The packages' dependencies stay installed, so they are installed before the first list.
         machine.run("root", f"{APT} update; {APT} install -y libjansson-dev >/dev/null; sh check_removed.sh before /root/before")
         machine.check_no_compiler()
         names = " ".join(path.name.split("_")[0] for path in made)
         for verb in ("remove", "purge"):
             machine.run("root", f"{APT} install -y --no-install-recommends ./*.deb >/dev/null")
             for user in USERS:
-                assert "all is well" in machine.run(user, f"sh check_installed.sh deb {VERSION}")
+                assert "all checks passed" in machine.run(user, f"sh check_installed.sh deb {VERSION}")
             shown = machine.run("root", f"{APT} {verb} -y {names} >/dev/null; sh check_removed.sh after /root/before")
             assert "nothing is left" in shown

@@ -2,9 +2,9 @@
 
     tests/guest/guest.py                 the core
     tests/guest/guest.py full            everything
-    tests/guest/guest.py PYTEST-ARG...   these, before systemd
+    tests/guest/guest.py PYTEST-ARG...   these, without systemd
 
-Prints what the guest prints, and ends with "N passed, N failed".
+Prints the guest's output, and ends with "N passed, N failed".
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ FULL = {
     "bare": [*BARE_TESTS, "tests/escape/test_escape.py", "tests/escape/test_warm_escape.py"],
     "systemd": [f"{INSIDE}/test_systemd.py"],
 }
-# A guest that hangs is ended; what is allowed is far from what is needed.
+# A guest that hangs is killed. These are far more than the tests need.
 BOOT_TIMEOUT_S = {"core": 1800, "full": 6 * 3600}
 
 
 def missing_requirement() -> str | None:
-    """What is missing here, or None."""
+    """Returns what this machine lacks for the guest, or None."""
     if os.uname().machine != "x86_64":
-        return "the guest is an x86-64 machine"
+        return "the guest needs an x86-64 machine"
     if os.geteuid() != 0:
-        return "only root can lay out the files of a guest's root"
+        return "only root can make the files of the guest's root directory"
     if not shutil.which(EMULATOR):
         return f"{EMULATOR} is not installed (tools/setup.sh test)"
     lacking = packages.missing([*image.ON_DISK, "busybox-static"])
@@ -49,11 +49,11 @@ def missing_requirement() -> str | None:
 
 
 def boot(phases: dict[str, list[str]], timeout_s: int) -> str:
-    """What the guest has printed.
+    """Boots the guest and returns its output.
 
-    Its clock counts its own instructions, two nanoseconds each, and goes with ours only when it is idle: however
-    little of this machine it gets, no time limit in it is over too soon. (With sleep=off it would jump from timer to
-    timer when idle, past what the emulator has still to do.) QEMU can do that for one processor.
+    The guest's clock counts its instructions, two nanoseconds each, and follows the host's clock only when the guest is
+    idle. However little processor time it gets, no timeout in it ends too soon. (With sleep=off an idle guest would jump from
+    timer to timer, past work that the emulator still has to do.) QEMU supports this for one processor only.
     """
     argv = [
         EMULATOR, "-M", "q35", "-cpu", "max,la57=off", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=on", "-m", "1536",
@@ -64,7 +64,7 @@ def boot(phases: dict[str, list[str]], timeout_s: int) -> str:
         "-device", "virtio-blk-pci,drive=disk",
     ]  # fmt: skip
     lines = []
-    # It dies with us, whoever ends us.
+    # The emulator dies with this process, also if this process is killed.
     argv = ["setpriv", "--pdeathsig", "KILL", *argv]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as guest:
         clock = threading.Timer(timeout_s, guest.kill)
@@ -77,7 +77,7 @@ def boot(phases: dict[str, list[str]], timeout_s: int) -> str:
 
 
 def count(printed: str, phases: dict[str, list[str]]) -> tuple[int, int]:
-    """A phase that did not come to its end has failed."""
+    """Counts the passed and failed tests. A phase that did not end counts as a failure."""
     sums = " ".join(re.findall(r"^=*(.*\d+ \w+.* in [\d.]+s).*$", printed, re.M))
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", sums))
     failed = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)\b", sums))

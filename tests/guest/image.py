@@ -1,4 +1,4 @@
-"""The guest: a kernel, an initramfs that finds the disk, and the disk."""
+"""Makes the files of the guest: a kernel, an initramfs that mounts the disk, and the disk."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import packages
 ROOT = pathlib.Path(__file__).parents[2]
 HERE = pathlib.Path(__file__).parent
 FOLDER = ROOT / "build" / "guest"
-KERNEL = FOLDER / "kernel"  # by tools/setup.sh
+KERNEL = FOLDER / "kernel"  # unpacked by tools/setup.sh
 BUSYBOX = "/bin/busybox"
-MODULES = ("virtio_pci", "virtio_blk")  # and those they need
+MODULES = ("virtio_pci", "virtio_blk")  # and the modules they depend on
 ON_DISK = [
     "base-files", "bash", "coreutils", "dash", "dbus", "dbus-user-session", "grep", "keyutils", "libpam-systemd", "login", "mount", "passwd",
     "procps", "python3", "python3-pytest", "sed", "systemd", "util-linux",
 ]  # fmt: skip
-# Made when a package is configured, so that no package has them.
+# Files that packages create when they are configured, so that no package contains them.
 CONFIGURED = ["/etc/pam.d", "/etc/nsswitch.conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 FOLDERS = ["dev", "proc", "sys", "run", "tmp", "root", "home", "var/tmp", "var/lib", "mnt"]
 TEST_FILES = ["tests/conftest.py", "tests/mounts.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
@@ -41,8 +41,8 @@ def module_file(name: str) -> pathlib.Path:
 
 
 def in_load_order(names: collections.abc.Iterable[str]) -> list[str]:
-    """The modules and all they need, each after what it needs. Which those are changes between kernels, so each module is
-    asked: it has a string "depends=A,B" in it."""
+    """Returns the modules and their dependencies, each after its dependencies. These differ between kernels, so they are
+    read from each module, which contains a string "depends=A,B"."""
     ordered: dict[str, None] = {}
     for name in names:
         (needed,) = re.findall(rb"\0depends=([^\0]*)\0", module_file(name).read_bytes())
@@ -71,7 +71,7 @@ def make_initramfs() -> pathlib.Path:
 
 
 def write_accounts(tree: pathlib.Path) -> None:
-    """The system's own users, and one who is ordinary."""
+    """Writes the system's accounts and one ordinary user."""
     for name, line in (
         ("passwd", f"{TEST_USER}:x:{TEST_UID}:{TEST_UID}::/home/{TEST_USER}:/bin/sh"),
         ("group", f"{TEST_USER}:x:{TEST_UID}:"),
@@ -107,7 +107,7 @@ def copy(path: str, tree: pathlib.Path) -> None:
 
 
 def copy_system(tree: pathlib.Path) -> None:
-    # Debian's /bin is a link, and packages still name it.
+    # /bin is a link in Debian, but packages still contain files below it.
     for name in ("bin", "sbin", "lib", "lib64"):
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
@@ -125,7 +125,7 @@ def copy_system(tree: pathlib.Path) -> None:
 
 
 def copy_product(tree: pathlib.Path, phases: dict[str, list[str]]) -> None:
-    """The builds and the tests, where they are in the repository."""
+    """Copies the builds and the tests to the same places as in the repository."""
     top = tree / "remit"
     for name in TEST_FILES:
         source = ROOT / name
@@ -155,7 +155,7 @@ def make_disk(phases: dict[str, list[str]]) -> pathlib.Path:
     tree.chmod(0o755)
     copy_system(tree)
     copy_product(tree, phases)
-    # No journal: it lives for a minute.
+    # No journal, since the disk is used only once.
     options = ["-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d", str(tree)]
     subprocess.run(["mke2fs", *options, str(disk), f"{DISK_MIB}M"], check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(tree)

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The first process of the guest: finds the disk and starts what is on it.
-# It must be a disk: from an initramfs no root can be left.
+# The first process of the guest: mounts the disk and starts the first process on
+# it. The tests need a disk, because pivot_root cannot leave an initramfs.
 export PATH=/bin
 busybox mkdir -p /proc /dev /disk
 busybox mount -t proc proc /proc

@@ -1,4 +1,4 @@
-"""Files of Debian packages that are installed here, with all they need."""
+"""Lists the files of installed Debian packages and of their dependencies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-# What no test reads.
+# Files that no test reads.
 UNUSED_PATHS = re.compile(r"/usr/(share/(doc|man|locale|info|zoneinfo|i18n)|include|lib/[^/]*/(perl|gconv))/")
 
 
@@ -16,12 +16,12 @@ def output_of(*argv: str) -> str:
 
 
 def parse_alternatives(field: str) -> list[list[str]]:
-    """The packages a field of dpkg names, each with what would do as well."""
+    """Parses a dependency field of dpkg: a list of packages, each with its alternatives."""
     return [[re.sub(r"[:\s(].*", "", name.strip()) for name in group.split("|")] for group in field.split(",") if group.strip()]
 
 
 def installed() -> tuple[dict[str, list[list[str]]], dict[str, str]]:
-    """What each package needs, and who provides a name that is no package."""
+    """Returns the dependencies of each package, and the package that provides each virtual name."""
     needs, provider = {}, {}
     form = "${Package}\t${db:Status-Abbrev}\t${Provides}\t${Pre-Depends}, ${Depends}\n"
     for line in output_of("dpkg-query", "-W", "-f", form).splitlines():
@@ -54,8 +54,8 @@ def missing(wanted: list[str]) -> list[str]:
 
 
 def files(wanted: list[str]) -> list[str]:
-    """All paths of these packages and of what they need, compiled modules too:
-    to compile them takes an emulated processor long."""
+    """Returns all paths of these packages and of their dependencies, with compiled
+    Python modules, since compiling is slow on an emulated processor."""
     paths = set()
     for path in output_of("dpkg", "-L", *with_needs(wanted)).splitlines():
         if not path.startswith("/") or UNUSED_PATHS.match(path + "/") or not os.path.lexists(path):

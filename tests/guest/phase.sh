@@ -1,5 +1,5 @@
 #!/bin/sh
-# One part of the tests in the guest: phase.sh bare|systemd
+# Runs one part of the tests in the guest: phase.sh bare|systemd
 . /remit/guest.env
 cd /remit || exit 1
 export PYTHONDONTWRITEBYTECODE=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin

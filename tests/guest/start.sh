@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first process on the disk: the tests on the bare kernel, then systemd,
-# which runs those that need it (tests.service) and ends the guest.
+# The first process on the disk: runs the tests on the bare kernel, then starts
+# systemd, which runs the tests that need it (tests.service) and ends the guest.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys

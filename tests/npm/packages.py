@@ -1,6 +1,6 @@
-"""Packages from npm that tests use: each folder here has a list, pinned by its lock file.
+"""The npm packages that tests use: each folder here has a list of them, pinned by its lock file.
 
-As a program (tools/setup.sh): installs all of them.
+Run as a program by tools/setup.sh, it installs all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-# What is downloaded outlives the tests, and lies where every user can reach it.
+# Downloads are kept after the tests, in a place that every user can read.
 CACHE = pathlib.Path(os.environ.get("REMIT_TEST_CACHE", f"/var/tmp/remit-npm-tests-{os.getuid()}"))
 
 
@@ -22,7 +22,7 @@ class Unavailable(Exception):
 
 
 def folder(name: str) -> pathlib.Path:
-    """With its node_modules, from the cache or from npm."""
+    """Returns a folder with the node_modules of that list, from the cache or from npm."""
     files = [HERE / name / part for part in ("package.json", "package-lock.json")]
     key = hashlib.sha256(b"\0".join(f.read_bytes() for f in files)).hexdigest()[:12]
     made = CACHE / f"{name}-{key}"
@@ -44,7 +44,7 @@ def folder(name: str) -> pathlib.Path:
 
 
 def node(made: pathlib.Path) -> str:
-    """The interpreter that the list brings with it, else the machine's."""
+    """Returns the Node interpreter that the list contains, or else the machine's."""
     found = sorted(made.glob("node_modules/node-linux-*/bin/node"))
     return str(found[0]) if found else "node"
 

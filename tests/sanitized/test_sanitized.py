@@ -1,4 +1,4 @@
-"""A keeper that watches its own memory, under programs that end in every way."""
+"""A keeper with AddressSanitizer runs programs and sessions that end in every way."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SESSIONS = 25
 
 @pytest.fixture
 def sanitized(remit) -> Remit:
-    """The same command with AddressSanitizer in it."""
+    """The same command, built with AddressSanitizer."""
     command = ROOT / "build-asan" / "remit"
     if not command.exists():
-        skip_or_fail("there is no build-asan (tests/run.py sanitizers makes it)")
+        skip_or_fail("build-asan does not exist (tests/run.py sanitizers makes it)")
     folder = remit.folder.parent / "asan"
     folder.mkdir(exist_ok=True)
     shutil.copy2(command, folder / "remit")
@@ -66,7 +66,7 @@ CELLS = [
 
 
 def use_sessions(door: Door, seed: int, wrong: list[str]) -> None:
-    """Whatever can be asked of a session, in any order."""
+    """Sends a session random requests in random order."""
     rng = random.Random(seed)
     policy = {"python": PYTHON, "timeout": "200ms", "stdout_max_bytes": 4096, "artifact_export_paths": ["f"]}
     for n in range(SESSIONS):

@@ -1,4 +1,4 @@
-"""Groups of version 2 as the tests see and make them."""
+"""Finds and makes cgroups (version 2) for the tests."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ WAIT_TIMEOUT_S = 60
 
 
 def group_of(pid: int | str = "self") -> pathlib.Path:
-    """The group a process is in."""
+    """Returns the cgroup of a process."""
     line = pathlib.Path(f"/proc/{pid}/cgroup").read_text().strip()
     return TOP / line.removeprefix("0::/")
 
 
 def remaining(below: pathlib.Path = TOP) -> list[str]:
-    """Groups of runs and of keepers; those that go meanwhile do not count."""
+    """Returns the cgroups of runs and keepers. Those that vanish meanwhile do not count."""
     return sorted(os.path.join(path, name) for path, names, _ in os.walk(below) for name in names if name.startswith("remit-"))
 
 
 def is_populated(group: pathlib.Path) -> bool:
-    """Not one that goes meanwhile."""
+    """Whether a cgroup has processes; one that has vanished has none."""
     try:
         return "populated 1" in (group / "cgroup.events").read_text()
     except OSError:
@@ -35,13 +35,13 @@ def is_populated(group: pathlib.Path) -> bool:
 
 
 def until(look, seconds: float = WAIT_TIMEOUT_S):
-    """The first true answer; the last one if there is none."""
+    """Returns the first true answer, or the last answer after `seconds`."""
     end = time.monotonic() + seconds
     while True:
         answer = look()
         if answer or time.monotonic() > end:
             return answer
-        time.sleep(0.01)  # a look now and then
+        time.sleep(0.01)  # polls
 
 
 def assert_nothing_left(below: pathlib.Path = TOP) -> None:
@@ -50,15 +50,15 @@ def assert_nothing_left(below: pathlib.Path = TOP) -> None:
 
 
 def join(group: pathlib.Path):
-    """For subprocess: be in that group before anything else."""
+    """Returns a preexec_fn for subprocess that enters the cgroup."""
     return lambda: (group / "cgroup.procs").write_text("0")
 
 
 @contextlib.contextmanager
 def delegated(name: str, user: str | None = TEST_USER):
-    """A group that is a user's to arrange, as systemd would give it
+    """Makes a cgroup that is delegated to a user, as systemd would do
     (cgroups(7), "Delegating a hierarchy to a less privileged user"), with one
-    leaf for whoever uses it."""
+    leaf for the user's processes."""
     (TOP / "cgroup.subtree_control").write_text(CONTROLLERS)
     group = TOP / name
     leaf = group / "main"

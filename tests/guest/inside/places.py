@@ -1,4 +1,4 @@
-"""From where Remit is started: by whom, and in which group."""
+"""Starts Remit as one user in one cgroup."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ BECOME = ["setpriv", f"--reuid={TEST_USER}", f"--regid={TEST_USER}", "--clear-gr
 
 
 class PlacedRemit(Remit):
-    """The command, started in one group. Only root can put it there, so it
-    becomes the user after that."""
+    """The command, started in one cgroup. Only root can move a process there, so it
+    changes to the user afterwards."""
 
     def __init__(self, label: str, folder: pathlib.Path, group: pathlib.Path):
         super().__init__(label, folder)
         self.group = group
-        # Where runs have their groups, and nobody else any.
+        # The cgroup in which only runs have cgroups.
         self.home = group if group == groups.TOP else group.parent
 
     def argv(self, *args: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The escape suite where Landlock is older and groups are of version 2: programs that would notice a difference."""
+"""The hostile programs whose outcome could differ with an older Landlock and with cgroup v2."""
 
 import pytest
 import test_escape

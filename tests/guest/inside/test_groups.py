@@ -1,5 +1,5 @@
-"""Limits by groups of version 2: for root in the top group, and for root and an
-ordinary user in a leaf of a group that is theirs."""
+"""Limits by cgroup v2: for root in the top cgroup, and for root and an ordinary user
+in a leaf of a delegated cgroup."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tracing import tracing
 
 ALL = ["cgroup_memory", "cgroup_pids", "cgroup_cpu", "cgroup_kill"]
 MIB = 1 << 20
-# The parent waits for a child that wants too much, and would live on.
+# The parent waits for a child that allocates too much memory; killing only the child would let the parent live.
 GREEDY_CHILD = """
 import os
 if os.fork() == 0:
@@ -65,7 +65,7 @@ def capabilities(remit) -> dict:
 
 
 def live_group(remit):
-    """The only run's."""
+    """Returns the cgroup of the only run."""
     (found,) = groups.until(lambda: [p for p in remit.home.glob("remit-*") if groups.is_populated(p)])
     return found
 
@@ -86,7 +86,7 @@ def test_run_has_one_cgroup_with_all_limits(placed):
         run.stdin.close()
         assert run.wait(timeout=60) == 0
     assert read == {"memory.max": str(100 * MIB), "memory.oom.group": "1", "pids.max": "10"}
-    assert len(members) == 2, "pid 1 and the code"
+    assert len(members) == 2, "pid 1 and the program"
 
 
 def test_memory_limit_ends_all_processes(placed):
@@ -137,7 +137,7 @@ def test_warm_runs_are_limited_by_cgroups(placed):
     try:
         with tracing() as trace:
             assert keeper.warm("print(1)")["stdout"] == "1\n"
-        assert trace.moved(), "a zygote's child moves by itself"
+        assert trace.moved(), "a child of the zygote moves itself into its cgroup"
         result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", "--memory", "60M")
         assert (result["status"], result["start"]) == ("memory_limit", "warm"), result
         assert enforced(result, "memory_bytes") == ["cgroup_memory"]

@@ -1,4 +1,4 @@
-"""Groups that systemd gives: to a keeper that asks, and to a service."""
+"""Cgroups that systemd delegates: to a keeper that requests a scope, and to a service."""
 
 import json
 import os
@@ -26,7 +26,7 @@ WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
 
 
 class Manager:
-    """systemd, as one user speaks to it."""
+    """The systemd manager of one user."""
 
     def __init__(self, remit):
         self.remit = remit
@@ -52,7 +52,7 @@ class Manager:
         return [line.split()[0] for line in listed.splitlines()]
 
     def units(self) -> pathlib.Path:
-        """Where units of one's own are."""
+        """Returns the directory for the user's runtime units."""
         if self.remit.by_root:
             return pathlib.Path("/run/systemd/system")
         folder = self.runtime / "systemd" / "user"
@@ -115,9 +115,9 @@ def test_doctor_probes_from_a_keeper_scope(manager):
 
 
 def test_shared_keeper_runs_as_its_service(manager):
-    """The units as they are installed."""
+    """Starts the units as they are installed."""
     folder = manager.units()
-    # A service of the system is told of no home.
+    # A system service has no HOME by default.
     home = "Environment=HOME=/root" if manager.remit.by_root else ""
     for name in ("remit-keeper.socket", "remit-keeper.service"):
         text = (ROOT / "share" / "systemd" / name).read_text()

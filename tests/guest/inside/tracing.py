@@ -1,4 +1,4 @@
-"""What the kernel says it does with groups (tracefs)."""
+"""Traces what the kernel does with cgroups (tracefs)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Trace:
         self.text = ""
 
     def moved(self) -> list[str]:
-        """Groups of runs into which somebody moved."""
+        """Returns the cgroups of runs into which a process moved."""
         return re.findall(r"cgroup_attach_task: .*dst_path=\S*/(remit-[0-9a-f]{16}) ", self.text)
 
     def made(self) -> list[str]:
         return re.findall(r"cgroup_mkdir: .*path=\S*/(remit-[0-9a-f]{16})\b", self.text)
 
     def kills(self) -> int:
-        """Times that cgroup.kill was written."""
+        """Returns how often cgroup.kill was written."""
         return len(re.findall(r": remit_kill: ", self.text))
 
 
