@@ -1,4 +1,4 @@
-"""The pages about Python: every block of them runs and prints what they show, and so does every example."""
+"""The pages about Python: every block and every example runs, and blocks print the output shown below them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from test_docs import blocks, shows
 from test_package import clean, run_as, wheel  # noqa: F401
 from venvs import PYTHON, framework
 
-# Which environment a page, or an example, needs: "" is one with the package alone.
+# The environment that a page or an example needs; "" is one with the package only.
 PAGES = {"README.md": "", "docs/tutorial/python.md": "", "docs/guide/compat-mellea.md": "mellea", "docs/guide/frameworks.md": "agents"}
 EXAMPLES = {
     "python_run.py": "", "branches.py": "", "mellea_tool.py": "mellea", "langchain_tool.py": "agents", "pydantic_ai_tool.py": "agents",
     "openai_agents_tool.py": "agents", "smolagents_executor.py": "agents", "agent_framework_codeact.py": "agents",
 }  # fmt: skip
 
-# All blocks of a page in one namespace, with a mark between what they print.
+# Runs all blocks of a page in one namespace, and prints a separator after each block.
 RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -75,4 +75,4 @@ def test_api_reference_is_current(clean, stage):  # noqa: F811
         [PYTHON, ROOT / "tools" / "python_api.py"], env={"PYTHONPATH": str(stage / "unpacked")}, capture_output=True, text=True
     )
     assert made.returncode == 0, made.stderr
-    assert made.stdout == (ROOT / "docs" / "reference" / "python-api.md").read_text(), "write it anew: tools/python_api.py"
+    assert made.stdout == (ROOT / "docs" / "reference" / "python-api.md").read_text(), "regenerate it with tools/python_api.py"

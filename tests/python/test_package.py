@@ -1,4 +1,4 @@
-"""The Python package: the wheel, and what is in it, as those meet it who install it."""
+"""The Python package: the wheel, its content, and its use after installation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wheel(stage) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def clean(stage, wheel) -> pathlib.Path:
-    """An environment that has the package and nothing else."""
+    """An environment that has only the package."""
     python = make_venv(stage / "clean", "--without-pip")
     site = call(python, "-c", "import site; print(site.getsitepackages()[0])").strip()
     call(PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", stage / "unpacked", wheel)
@@ -41,7 +41,7 @@ def clean(stage, wheel) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def testing(stage, wheel) -> pathlib.Path:
-    """The package beside the distribution's pytest, numpy and matplotlib."""
+    """An environment with the package and the distribution's pytest, numpy and matplotlib."""
     python = make_venv(stage / "testing", "--system-site-packages")
     install(python, wheel)
     shutil.copytree(HERE / "inside", stage / "inside", dirs_exist_ok=True)
@@ -56,7 +56,7 @@ def run_as(remit, python, *args, **more) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-# ---- what is in it ----
+# ---- the content of the wheel ----
 
 
 def elf_files(wheel: pathlib.Path, folder: pathlib.Path) -> list[pathlib.Path]:
@@ -76,12 +76,12 @@ def test_wheel_matches_its_platform_tag(wheel, tmp_path):
         assert set(re.findall(r"\(NEEDED\).*\[(.*)\]", shown)) <= {"libc.so.6", "libm.so.6"}, path
         assert "RPATH" not in shown and "RUNPATH" not in shown
         versions |= {int(n) for n in re.findall(r"GLIBC_2\.(\d+)\b", shown)}
-    assert max(versions) == int(level[1]), "the level is the least that is true"
+    assert max(versions) == int(level[1]), "the platform level must be the lowest that is true"
     assert int(level[1]) <= 36, "Debian 12 cannot install it"
 
 
 def test_pip_builds_the_same_wheel_in_isolation(wheel, tmp_path):
-    """Its isolation hides the system's modules from the build, Meson's among them."""
+    """pip's isolation hides the system's Python modules, such as Meson's, from the build."""
     settings = ("--config-settings", f"build-dir={ROOT / 'build-wheel'}")
     with exclusive(ROOT / "python" / "backend.py"):
         call(PYTHON, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", *settings, "-w", tmp_path, ROOT)
@@ -108,7 +108,7 @@ def test_every_file_of_the_wheel_is_in_its_record(wheel):
 
 
 def test_extension_exports_only_its_init_function(wheel, tmp_path):
-    """A host may have a libremit, or a jansson, of its own."""
+    """A host program may contain another libremit or jansson, whose symbols must not clash."""
     (core,) = [p for p in elf_files(wheel, tmp_path) if p.name == "_core.abi3.so"]
     shown = call("readelf", "-W", "--dyn-syms", core)
     given = [line.split()[7] for line in shown.splitlines() if re.search(r"\b(GLOBAL|WEAK)\b.*\b\d+ \w", line) and "UND" not in line]
@@ -123,7 +123,7 @@ def test_fields_match_the_command(clean, remit):
 
 
 def test_sdist_has_everything_a_build_needs(stage, tmp_path):
-    """Meson looks for every source file when it is set up."""
+    """Meson checks that every source file exists when it configures a build."""
     with tarfile.open(build("sdist", stage / "dist")) as tar:
         tar.extractall(tmp_path)
     (folder,) = tmp_path.iterdir()
@@ -135,7 +135,7 @@ def test_sdist_has_everything_a_build_needs(stage, tmp_path):
     assert int(call(PYTHON, "-c", code, cwd=folder)) > 10
 
 
-# ---- where it is installed ----
+# ---- the installed package ----
 
 
 def test_wheel_has_no_dependencies(remit, clean):
@@ -153,14 +153,14 @@ def test_wheel_contains_the_command(remit, testing):
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda p: p.stem.removeprefix("inside_"))
 def test_inside(remit, testing, stage, path):
-    """The tests that import the package, by each user."""
+    """Runs the tests that import the package, for each user."""
     argv = ("-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--rootdir", stage, stage / "inside" / path.name)
     done = run_as(remit, testing, *argv)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 def test_every_installed_interpreter_works(any_remit, clean, stage):
-    """One binary for all: the limited API."""
+    """One binary serves all versions, since it uses the limited API."""
     found = {version_of(p): p for p in interpreters()}
     assert found
     code = "import remit, sys; print(remit.run('import sys; print(*sys.version_info[:2])').stdout == '%d %d\\n' % sys.version_info[:2])"
@@ -171,14 +171,14 @@ def test_every_installed_interpreter_works(any_remit, clean, stage):
 
 
 def test_import_is_quick(any_remit, clean):
-    """At most twice the processor time that Python takes to start; the best of some, since others use the machine too."""
+    """It takes at most twice the processor time that Python takes to start. The best of several runs counts, since the machine has other work."""
     code = "import time; t = time.process_time(); import remit; print(t, time.process_time() - t)"
     starts, imports = zip(*(map(float, run_as(any_remit, clean, "-c", code).stdout.split()) for _ in range(7)))
     assert min(imports) < 2 * min(starts)
 
 
 def test_warm_run_costs_at_most_1_3_times_the_library(testing, tmp_path):
-    """1.3 times at most. The best of each, from as many times as it takes: others use the machine too."""
+    """Compares the best runs of each, and repeats the benchmark if necessary, since the machine has other work."""
     package, library = [], []
     for _ in range(8):
         done = subprocess.run(
@@ -200,7 +200,7 @@ def test_warm_run_costs_at_most_1_3_times_the_library(testing, tmp_path):
 @pytest.mark.longer
 @pytest.mark.parametrize("path", FRAMEWORKS, ids=lambda p: p.stem)
 def test_framework(any_remit, wheel, stage, clean, path):
-    """An adapter with the real framework."""
+    """Tests an adapter with the real framework."""
     python = framework(path.stem.split("_")[0])
     folder = stage / "frameworks"
     shutil.copytree(HERE / "frameworks", folder, dirs_exist_ok=True)
@@ -210,7 +210,7 @@ def test_framework(any_remit, wheel, stage, clean, path):
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
-# ---- systems that it does not run on ----
+# ---- unsupported systems ----
 
 
 def test_pure_wheel_imports_and_explains_why_it_cannot_run(any_remit, stage):
@@ -254,7 +254,7 @@ def test_types_are_complete_and_reject_wrong_calls(testing, tmp_path):
     site = pathlib.Path(call(testing, "-c", "import remit; print(remit.__path__[0])").strip())
     sources = [p for p in site.rglob("*.py") if "_native" not in p.parts]
     env = {**os.environ, "MYPYPATH": "", "PYTHONPATH": ""}
-    # The adapters' frameworks are not here.
+    # The frameworks of the adapters are not installed.
     argv = [mypy, "--strict", "--ignore-missing-imports", "--allow-subclassing-any", "--python-executable", testing, "--cache-dir", ROOT / "build" / "mypy"]
     done = subprocess.run([*map(str, argv), *map(str, sources)], env=env, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Wheels and environments that the tests of the Python package share."""
+"""Builds wheels and environments for the tests of the Python package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from conftest import PYTHON, exclusive, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
-# What is downloaded outlives the tests, and lies where every user can reach it.
+# Downloads are kept after the tests, in a place that every user can read.
 CACHE = pathlib.Path(os.environ.get("REMIT_TEST_CACHE", f"/var/tmp/remit-python-tests-{os.getuid()}"))
 
 
@@ -25,13 +25,13 @@ def call(*argv: object, **more: object) -> str:
 
 
 def make_venv(folder: pathlib.Path, *options: str) -> pathlib.Path:
-    """Its interpreter."""
+    """Makes an environment and returns its interpreter."""
     call(PYTHON, "-m", "venv", *options, folder)
     return folder / "bin" / "python"
 
 
 def build(kind: str, folder: pathlib.Path, *settings: str) -> pathlib.Path:
-    """A wheel or sdist, by the hooks that pip calls."""
+    """Builds a wheel or sdist with the hooks that pip calls."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = dict(s.split("=") for s in settings)
     shown["build-dir"] = str(ROOT / "build-wheel")
@@ -45,7 +45,7 @@ def install(python: pathlib.Path, *what: object) -> None:
 
 
 def framework(name: str) -> pathlib.Path:
-    """The interpreter of an environment with what requirements/NAME.txt pins, from the cache or the index."""
+    """Returns the interpreter of an environment with the packages of requirements/NAME.txt, from the cache or the index."""
     wanted = HERE / "requirements" / f"{name}.txt"
     folder = CACHE / f"{name}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
     with exclusive(wanted):
@@ -68,7 +68,7 @@ def install_requirements(folder: pathlib.Path, wanted: pathlib.Path) -> None:
 
 
 def interpreters() -> list[str]:
-    """Every CPython that the package is for and that is here."""
+    """Returns every installed CPython that the package supports."""
     found = [f"/usr/bin/python3.{minor}" for minor in range(9, 15)]
     found += [str(p) for p in sorted(pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python"))]
     return [p for p in found if os.access(p, os.X_OK) and version_of(p) >= (3, 9)]

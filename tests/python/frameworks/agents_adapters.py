@@ -46,7 +46,7 @@ def test_pydantic_ai():
     seen = []
 
     def model(messages, info):
-        """Calls the tool once, and repeats what it said."""
+        """Calls the tool once, and repeats its result."""
         if not seen:
             (definition,) = info.function_tools
             seen.append(definition)

@@ -1,4 +1,4 @@
-"""remit.compat.agent_framework with the real agent-framework: the tool by itself, and the provider in an Agent."""
+"""remit.compat.agent_framework with the real agent-framework: the tool alone, and the provider in an Agent."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_printed_text_and_the_last_value_are_returned():
     assert texts(run({}, "print('hello world')\n1 + 2")) == ["hello world\n", "3"]
     assert texts(run({}, "{'a': [1.5, None, 'ü']}")) == ['{"a": [1.5, null, "ü"]}']
     assert texts(run({}, "x = 1")) == ["The code ran, and printed nothing."]
-    assert texts(run({}, "print('only')")) == ["only\n"], "None is no value"
+    assert texts(run({}, "print('only')")) == ["only\n"], "None is not shown as a value"
     assert texts(run({}, "object.__new__(type('C', (), {'__repr__': lambda s: 'mine'}))")) == ["mine"]
     assert texts(run({}, "if __name__ == '__main__':\n    class C: pass\n    with open('f', 'w') as f: print('whole language')")) == ["whole language\n"]
 
@@ -134,7 +134,7 @@ def test_timeout_is_one_error_and_prompt():
         contents = run(limits, "while True: pass")
         assert [c.type for c in contents] == ["error"] and contents[0].error_code == "timeout"
         assert "TimeoutError: the code took longer than 0.2 seconds" in error(contents)
-        assert time.monotonic() - begun < 30, "which Remit's own default would be"
+        assert time.monotonic() - begun < 30, "Remit's default timeout is 30 seconds"
 
 
 def test_crash_and_memory_limit_are_errors():
@@ -173,7 +173,7 @@ def test_tools_are_called_by_name_and_by_call_tool():
     one = RemitExecuteCodeTool(tools=[add])
     assert texts(run(one, "await add(a=1, b=2)")) == ["3"]
     assert texts(run(one, "await call_tool('add', a=2, b=2)")) == ["4"]
-    assert texts(run(one, "call_tool('add', a=3, b=2)")) == ["5"], "plain code need not await"
+    assert texts(run(one, "call_tool('add', a=3, b=2)")) == ["5"], "synchronous code need not await"
     assert texts(run(one, "import asyncio\nprint(await asyncio.gather(add(a=1, b=2), add(a=3, b=4)))")) == ["[3, 7]\n"]
     assert sorted(CALLS) == [(1, 2), (1, 2), (2, 2), (3, 2), (3, 4)]
 
@@ -229,7 +229,7 @@ def test_tool_values_are_native_and_result_parsers_are_not_called():
 
 
 def test_tools_run_in_the_loop_and_in_the_context_of_the_call():
-    """So that a tool's span is below that of execute_code, and clients that belong to the loop work."""
+    """So the tracing span of a tool is below that of execute_code, and clients that are bound to the loop work."""
     who = contextvars.ContextVar("who", default="nobody")
     seen = []
 
@@ -260,8 +260,8 @@ def test_hanging_tool_is_cancelled_with_the_run():
         contents = await RemitExecuteCodeTool(tools=[hang], timeout=4, tool_wait=0.1).invoke(arguments={"code": "await hang()"})
         end = time.monotonic() + 60
         while not over and time.monotonic() < end:
-            await asyncio.sleep(0.01)  # a look now and then
-        # Before the loop ends, which would cancel it as well.
+            await asyncio.sleep(0.01)  # polls
+        # Copied before the loop ends, which would cancel the tool as well.
         return contents, list(over)
 
     contents, cancelled = asyncio.run(main())
@@ -273,33 +273,33 @@ def test_event_loop_stays_responsive():
         ticks = 0
         task = asyncio.ensure_future(RemitExecuteCodeTool().invoke(arguments={"code": "import time\nfor _ in range(10): time.sleep(0.1)"}))
         while not task.done():
-            await asyncio.sleep(0.01)  # the loop works
+            await asyncio.sleep(0.01)  # lets the loop run
             ticks += 1
         return ticks
 
-    assert asyncio.run(main()) > 3, "not only before and behind it"
+    assert asyncio.run(main()) > 3, "the loop runs during the call too"
 
 
 def test_tool_names_become_function_names():
     @tool(name="get-weather")
     def weather(city: str) -> str:
-        """Says it."""
+        """Returns the weather."""
         return f"rain in {city}"
 
     one = RemitExecuteCodeTool(tools=[weather])
     assert "`get_weather`" in one.description and texts(run(one, "await get_weather(city='Oslo')")) == ['"rain in Oslo"']
     with pytest.raises(ValueError, match="'get-weather' and 'get_weather' would both be get_weather"):
         one.add_tools(tool(name="get_weather")(lambda city: "x"))
-    assert [t.name for t in one.get_tools()] == ["get-weather"], "what is refused changes nothing"
+    assert [t.name for t in one.get_tools()] == ["get-weather"], "a refused tool changes nothing"
 
 
-# ---- what it is made of ----
+# ---- configuration ----
 
 
 def test_tools_can_be_added_and_removed():
     one = RemitExecuteCodeTool(tools=[add])
     one.add_tools([slow, add, one])
-    assert [t.name for t in one.get_tools()] == ["slow", "add"], "the last of a name; never execute_code itself"
+    assert [t.name for t in one.get_tools()] == ["slow", "add"], "the last tool of a name wins; execute_code itself is never added"
     other = FunctionTool(name="add", description="Another.", func=lambda a: a, input_model={"type": "object", "properties": {"a": {"type": "integer"}}})
     one.add_tools(other)
     assert one.get_tools()[-1] is other and "Another." in one.description
@@ -367,7 +367,7 @@ def test_allowed_domains_are_normalised_and_replaced():
         AllowedDomain("c.example.org:8443"),
     ]  # fmt: skip
     one.add_allowed_domains(("d.example.org", "e.example.org"))
-    assert len(one.get_allowed_domains()) == 6, "two hosts, and no host with a method"
+    assert len(one.get_allowed_domains()) == 6, "a tuple of two hosts is not read as a host with methods"
     one.remove_allowed_domain("https://B.example.org/")
     with pytest.raises(KeyError, match="no allowed domain"):
         one.remove_allowed_domain("b.example.org:443")
@@ -419,7 +419,7 @@ def test_workspace_is_read_written_and_returned(tmp_path):
     assert texts(contents) == ['"given"'] and files(contents) == {"/input/out.csv": ("text/csv", b"1,2")}
     assert (tmp_path / "out.csv").read_text() == "1,2"
     assert files(run(one, "open('/input/in.txt', 'w').write('changed')")) == {"/input/in.txt": ("text/plain", b"changed")}
-    assert files(run(one, "open('/input/in.txt').read()")) == {}, "what was there before is not"
+    assert files(run(one, "open('/input/in.txt').read()")) == {}, "unchanged files are not returned"
 
 
 def test_output_is_empty_at_first_and_returned(tmp_path):
@@ -429,7 +429,7 @@ def test_output_is_empty_at_first_and_returned(tmp_path):
     assert texts(contents)[0] == "[]\n" and files(contents) == {"/output/a/out.txt": ("text/plain", b"x")}
     assert texts(run(one, "import os\nos.listdir('/output')")) == ["[]"]
     assert not [n for n in set(os.listdir("/tmp")) - before if n.startswith("remit-output-")], "nothing is left"
-    assert "FileNotFoundError" in error(run({}, "open('/output/x', 'w')")), "no files unless some were given"
+    assert "FileNotFoundError" in error(run({}, "open('/output/x', 'w')")), "/output exists only with files or mounts"
 
 
 def test_mount_modes_are_enforced(tmp_path):
@@ -473,7 +473,7 @@ except OSError: pass
 
 
 def test_files_are_read_without_following_links(tmp_path):
-    """The jail is dead then, but the folder is the host's, and others may write there."""
+    """The jail has ended by then, but the folder belongs to the host, and other processes may write to it."""
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_text("text")
     (tmp_path / "l").symlink_to(tmp_path / "d")
@@ -498,13 +498,13 @@ def test_mounts_of_other_providers_are_accepted(tmp_path):
 def test_returned_files_have_limits(tmp_path):
     write = "for name, size in (('a', 10), ('b', 300), ('c', 60), ('d', 60)): open(f'/output/{name}', 'w').write('x' * size)"
     contents = run({"workspace_root": tmp_path, "max_output_file_bytes": 200, "max_output_total_bytes": 100}, write)
-    assert list(files(contents)) == ["/output/a", "/output/c"], "later ones that fit come"
+    assert list(files(contents)) == ["/output/a", "/output/c"], "later files that fit are returned"
     assert "[file /output/b omitted" in "".join(texts(contents)) and "[file /output/d omitted" in "".join(texts(contents))
     contents = run({"workspace_root": tmp_path, "max_output_files": 1}, write)
     assert len(files(contents)) == 1 and "more files than a call may return" in "".join(texts(contents))
     limited = FileMount(tmp_path, "/m", "read-write", 1 << 20)
     contents = run({"file_mounts": limited}, "open('/m/a', 'w').write('x')\nopen('/m/b', 'w').write('x' * (2 << 20))")
-    assert "No space left" in error(contents), "the limit of a mount is kept while the code writes"
+    assert "No space left" in error(contents), "the limit of a mount is enforced while the code writes"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -528,10 +528,10 @@ def test_allowed_domain_becomes_network_allow_entries():
     def entries(*domains):
         setup = RemitExecuteCodeTool(allowed_domains=list(domains), memory_fallback="per_process")._setup()
         policy = run_policy(setup.policy, (), setup.domains)
-        assert remit.explain(policy), "the keeper takes it"
+        assert remit.explain(policy), "the keeper accepts it"
         return policy["network_allow"]
 
-    assert entries("a.example.com") == ["a.example.com:443", "a.example.com:80"], "both, where no scheme is named"
+    assert entries("a.example.com") == ["a.example.com:443", "a.example.com:80"], "both ports without a scheme"
     assert entries("https://a.example.com", ("http://b.example.com", ["get", "HEAD"])) == ["a.example.com:443", "b.example.com:80:methods=GET+HEAD"]
 
 
@@ -568,7 +568,7 @@ def test_interpreter_can_be_chosen():
     assert RemitExecuteCodeTool(python_executable=sys.executable).build_serializable_state()["python_executable"] == sys.executable
 
 
-# ---- without a wall ----
+# ---- without a jail ----
 
 
 def test_unsafe_in_process_must_be_named_and_warns():
@@ -601,7 +601,7 @@ def test_instructions_describe_the_configuration(tmp_path):
     one = RemitExecuteCodeTool(tools=[add], workspace_root=tmp_path, file_mounts=FileMount(tmp_path, "/ro", "read-only"))
     said = one.build_instructions(tools_visible_to_model=False)
     assert "`/input` (read-write)" in said and "`/ro` (read-only)" in said and "10 seconds" in said and "not exposed separately" in said
-    assert str(tmp_path) not in said, "paths of the host are nobody's business"
+    assert str(tmp_path) not in said, "the model must not see paths of the host"
     assert "exposed directly" in one.build_instructions(tools_visible_to_model=True)
     assert "No files of the host" in RemitExecuteCodeTool().build_instructions(tools_visible_to_model=True)
 
@@ -619,7 +619,7 @@ def test_serializable_state_is_json(tmp_path):
 
 
 class Scripted(FunctionInvocationLayer, BaseChatClient):
-    """A model that runs one program after the other, and then repeats what the last one said."""
+    """A model that runs one program after the other, and then repeats the last result."""
 
     def __init__(self, *codes: str):
         super().__init__()
@@ -649,7 +649,7 @@ def test_provider_gives_the_agent_the_tool_and_its_instructions(tmp_path):
 
     text, session = asyncio.run(main())
     assert text == "22\n" and CALLS == [(20, 1), (1, 1)] and (tmp_path / "n").read_text() == "20"
-    assert sorted(t.name for t in client.requests[0]["tools"]) == ["execute_code", "slow"], "its own tools are not the agent's"
+    assert sorted(t.name for t in client.requests[0]["tools"]) == ["execute_code", "slow"], "tools of the provider are not tools of the agent"
     assert "You have one primary tool: `execute_code`" in client.requests[0]["instructions"]
     state = session.state["remit_codeact"]["remit_codeact"]
     assert state["tool_names"] == ["add"] and json.dumps(state)
@@ -666,7 +666,7 @@ def test_changes_apply_to_later_runs():
     provider.add_tools(change)
     client = Scripted("await change()", "print(await add(a=1, b=2))")
     agent = Agent(client=client, context_providers=[provider])
-    assert asyncio.run(agent.run("go")).text == "3\n", "this run has what it began with"
+    assert asyncio.run(agent.run("go")).text == "3\n", "a run keeps the tools that it began with"
     assert [t.name for t in provider.get_tools()] == ["slow"]
     client.codes = ["print(await slow(n=5))"]
     assert asyncio.run(agent.run("go")).text == "5\n"

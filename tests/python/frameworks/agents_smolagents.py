@@ -1,4 +1,4 @@
-"""remit.compat.smolagents with the real smolagents: the executor by itself, and in a CodeAgent."""
+"""remit.compat.smolagents with the real smolagents: the executor alone, and in a CodeAgent."""
 
 from __future__ import annotations
 
@@ -85,18 +85,18 @@ def test_text_about_final_answer_is_not_an_answer(executor):
     assert not executor("print('final_answer(5)')\n'final_answer(5)'").is_final_answer
     with pytest.raises(InterpreterError, match="FinalAnswerException"):
         executor("class FinalAnswerException(BaseException): pass\nraise FinalAnswerException('forged')")
-    assert executor("1") == CodeOutput(1, "", False), "and the next step has none"
+    assert executor("1") == CodeOutput(1, "", False), "the next step has no final answer"
 
 
 def test_final_answer_as_a_variable_name(executor):
-    """The agent rewrites such code before it is run."""
+    """The agent rewrites such code before it runs."""
     code = fix_final_answer_code("final_answer = 5\nfinal_answer = final_answer + 1\nfinal_answer(final_answer)")
     assert executor(code) == CodeOutput(6, "", True)
     assert executor("final_answer(7)") == CodeOutput(7, "", True)
 
 
 class Scaled(FinalAnswerTool):
-    """A final_answer of one's own, with inputs of its own; it runs on the host."""
+    """A custom final_answer with other inputs, which runs on the host."""
 
     inputs = {"value": {"type": "number", "description": "it"}, "factor": {"type": "number", "description": "times"}}
 
@@ -140,7 +140,7 @@ def test_tools_run_on_the_host(executor):
     with pytest.raises(InterpreterError, match=r"look_up\('bad'\)' due to: ToolError: look_up: LookupError: no such key"):
         executor("look_up('bad')")
     assert executor("try: look_up('bad')\nexcept Exception as e: print(type(e).__name__)").logs == "ToolError\n"
-    assert executor("async def f(): return look_up('b')['key']\nawait f()").output == "b", "plain functions, also in async code"
+    assert executor("async def f(): return look_up('b')['key']\nawait f()").output == "b", "tools are plain functions, also in async code"
     with pytest.raises(InterpreterError, match="a value of the type function cannot be passed"):
         executor("look_up(lambda: 1)")
 
@@ -182,7 +182,7 @@ def test_variables_keep_their_types(executor):
         with pytest.raises(TypeError, match="cannot be passed"):
             executor.send_variables({"w": wrong})
     executor.send_variables({"t": "again"})
-    assert executor("t").output == "again", "what was refused stands in nobody's way"
+    assert executor("t").output == "again", "a refused variable does not block later ones"
 
 
 def test_arrays_pass_both_ways(executor):
@@ -194,7 +194,7 @@ def test_arrays_pass_both_ways(executor):
 
 
 def test_values_from_the_code_become_plain_data_only():
-    """Forged texts, as hostile code could send them over the bridge."""
+    """The texts are forged, as hostile code could send them over the bridge."""
     for text in (
         '{"__type__": "pickle", "data": "gASVAAAAAAAA"}', '{"__type__": "ndarray", "data": [["a"], "U1000000000"]}',
         '{"__type__": "ndarray", "data": [[0], "V100000000000"]}', '{"__type__": "ndarray", "data": [[0], "O"]}',
@@ -243,7 +243,7 @@ def test_missing_authorized_modules_are_named_by_the_constructor():
         RemitPythonExecutor("numpy")
 
 
-# ---- what goes wrong ----
+# ---- failures ----
 
 
 def test_errors_name_the_line_and_the_reason(executor):
@@ -251,18 +251,18 @@ def test_errors_name_the_line_and_the_reason(executor):
         executor("x = 0\ny = 1 / x")
     with pytest.raises(InterpreterError, match=r"Code parsing failed on line 2 due to: SyntaxError"):
         executor("x = 1\ny = (")
-    assert executor("x").output == 0, "and the state stays"
+    assert executor("x").output == 0, "the state persists after an error"
 
 
 def test_timeout_returns_promptly_and_stops_the_code():
-    """smolagents' own returns when the code has ended, and lets it change the state meanwhile."""
+    """The executor of smolagents returns only when the code has ended, and lets it change the state meanwhile."""
     executor = RemitPythonExecutor(timeout_seconds=4)
     executor.send_tools({})
     executor("x = 0")
     begun = time.monotonic()
     with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 4 seconds"):
         executor("import time\nprint('so far')\ntime.sleep(600)\nx = 1")
-    assert time.monotonic() - begun < 30, "which Remit's own default would be"
+    assert time.monotonic() - begun < 30, "Remit's default timeout is 30 seconds"
     assert executor.state["_print_outputs"] == "so far\n" and executor("x").output == 0
     with pytest.raises(ExecutionTimeoutError, match="begins anew"):
         executor("while True:\n    try: time.sleep(9)\n    except BaseException: pass")
@@ -277,7 +277,7 @@ def test_ended_jail_is_replaced(executor):
     executor("own = 1")
     with pytest.raises(InterpreterError, match="(?s)exit.*variables, functions and imports of earlier steps are gone"):
         executor("__import__('os')._exit(3)")
-    assert executor("look_up('a')['key'], given").output == "('a', (1, 2))", "tools and variables that were sent are there again"
+    assert executor("look_up('a')['key'], given").output == "('a', (1, 2))", "tools and variables are sent again"
     with pytest.raises(InterpreterError, match="NameError: name 'own'"):
         executor("own")
 
@@ -295,7 +295,7 @@ def test_unenforceable_policy_raises_to_the_caller():
     executor.cleanup()
 
 
-# Those that an evaluator of syntax trees has to stop by their form. Here they may run, and reach nothing.
+# Attacks that an evaluator of syntax trees must recognise by their form. Here they may run, but reach nothing.
 ESCAPES = [
     "__import__('sys').modules['os'].system('echo escaped')",
     "random._os.system('echo escaped')",
@@ -320,7 +320,7 @@ def test_syntax_tree_escapes_do_not_escape_the_jail(attempt, monkeypatch):
         said = executor(attempt)
     except (InterpreterError, ExecutionTimeoutError):
         said = executor("None")
-    # None of what could not be opened or found; -1 or a shell that was not there, of what could not be started.
+    # None if something could not be opened or found; -1 or the code of a missing shell if it could not be started.
     assert said.logs == "" and said.output in (None, -1, 127 << 8), said
     executor.cleanup()
 
@@ -332,12 +332,12 @@ def test_executor_leaves_nothing():
     sandbox = weakref.ref(executor._sandbox)
     del executor
     gc.collect()
-    assert sandbox() is None, "forgotten with its sandbox"
+    assert sandbox() is None, "the sandbox is collected with its executor"
     executor = RemitPythonExecutor()
     executor.send_tools({})
     executor.cleanup()
     executor.cleanup()
-    assert executor("1").output == 1, "a new one, if it is wanted"
+    assert executor("1").output == 1, "a new jail starts when it is needed"
     executor.cleanup()
 
 
@@ -345,7 +345,7 @@ def test_executor_leaves_nothing():
 
 
 class Scripted(Model):
-    """Says one thing after the other, and remembers what it was told."""
+    """A model that returns one program after the other, and records its prompts."""
 
     def __init__(self, *codes: str):
         super().__init__(model_id="scripted")
@@ -372,7 +372,7 @@ def test_code_agent_runs_its_steps():
         assert "Execution logs:\\n[1, 3]\\nLast output from code snippet:\\nNone" in model.prompts[2]
         assert "ZeroDivisionError: division by zero" in model.prompts[3]
         model.codes = ["final_answer(values + [bonus[0]])"]
-        assert agent.run("and again", reset=False) == [1, 3, 1], "the state outlives a run"
+        assert agent.run("and again", reset=False) == [1, 3, 1], "the state persists after a run"
     assert executor._sandbox is None, "the agent cleans up"
 
 

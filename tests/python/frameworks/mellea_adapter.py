@@ -23,7 +23,7 @@ def installed():
 
 
 def quietly(policy: dict) -> CapabilityPolicy:
-    """mellea warns that it keeps no roots, which is so without Remit."""
+    """Makes a policy without the warning that mellea does not enforce roots, which is true only without Remit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return CapabilityPolicy(**policy)
@@ -42,7 +42,7 @@ def test_tool_without_a_tier_is_safe_and_does_not_warn():
         tool = adapter.python_tool()
     r = tool.run(code="print(1 + 1)")
     assert type(r) is ExecutionResult and r.success and r.stdout == "2" and r.artifacts == [] and r.execution_mode == "local"
-    assert r.remit.tier == "local" and "remit=" not in repr(r), "the model sees what it knows"
+    assert r.remit.tier == "local" and "remit=" not in repr(r), "the model sees only the fields of mellea"
     r = tool.run(code="import socket\ntry: socket.socket()\nexcept OSError as e: print('refused')")
     assert r.stdout == "refused"
 
@@ -144,7 +144,7 @@ def test_imports_are_restricted_to_the_allowed_ones(installed):
 
 
 def test_planted_module_is_not_imported_by_the_next_run(installed):
-    """A module that one run plants is not imported by the next."""
+    """Each run has a new /tmp, so a planted module is gone."""
     tool = tools.python_tool(tier="local")
     tool.run(code="open('/tmp/statistics.py', 'w').write('print(\"planted\")')")
     assert tool.run(code="import statistics; print(statistics.mean([1, 3]))").stdout == "2"

@@ -1,4 +1,4 @@
-"""The same for asyncio."""
+"""remit.run_async() and remit.stream()."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def test_concurrent_runs_work():
 
 
 def test_event_loop_stays_responsive():
-    """The program goes on when the loop has worked."""
+    """The program waits for input that comes only after the loop has run."""
 
     async def main():
         read, write = os.pipe()
         with open(read) as stdin:
             run = asyncio.ensure_future(remit.run_async("print(input())", stdin=stdin, timeout=EVENT_TIMEOUT_S))
             for _ in range(10):
-                await asyncio.sleep(0.01)  # the loop works
+                await asyncio.sleep(0.01)  # lets the loop run
             os.write(write, b"worked\n")
             os.close(write)
             return (await run).stdout
@@ -65,7 +65,7 @@ def test_connection_serves_several_event_loops():
 
 
 def test_output_can_be_iterated():
-    """The program goes on when its output has come."""
+    """The program waits for input that comes only after its output has arrived."""
 
     async def main():
         seen = []

@@ -1,4 +1,4 @@
-"""Whatever is wrong is an exception that names the argument and what is accepted."""
+"""Any wrong argument raises an exception that names the argument and the accepted values."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from waiting import SLEEPS, SPINS, Begun, until
 
 
 def lookup(word: str) -> str:
-    """Its capitals."""
+    """Converts to capital letters."""
     return word.upper()
 
 
@@ -33,7 +33,7 @@ def test_package_docstring_example_works(tmp_path):
         assert (r.value.json, r.stdout, r.denials, r.artifacts) == (21, "A\n", [], []) and r.enforcement
         branch = sb.fork()
         assert branch.run("n += 1; n").value.json == 21 and sb.run("n").value.json == 20
-        assert branch.run("lookup(word='b')").value.json == "B", "it has the same tools"
+        assert branch.run("lookup(word='b')").value.json == "B", "a branch has the same tools"
         branch.close()
     assert sb.closed and branch.closed
 
@@ -52,7 +52,7 @@ def test_branch_is_a_separate_sandbox(tmp_path):
         assert sandbox.run("import os; x, os.path.exists('mine.txt')").value.json == [[1], False]
         with sandbox.fork() as last:
             sandbox.close()
-            assert last.run("x").value.json == [1], "it outlives its session"
+            assert last.run("x").value.json == [1], "a branch outlives its session"
     assert sorted(p.name for p in (tmp_path / "branch").iterdir()) == ["both.txt", "mine.txt"]
     assert sorted(p.name for p in (tmp_path / "session").iterdir()) == ["both.txt"]
 
@@ -79,7 +79,7 @@ def test_forkable_is_checked_when_the_sandbox_opens(tmp_path):
         with pytest.raises(remit.Unenforceable, match="branch"):
             remit.Sandbox(forkable=True, **one)
     with remit.Sandbox(write=[tmp_path]) as sandbox:
-        assert sandbox.run("7").value.json == 7, "nobody has asked for branches"
+        assert sandbox.run("7").value.json == 7, "the sandbox works without branches"
         with pytest.raises(remit.Unenforceable, match="this sandbox can have no branches: a branch would write") as caught:
             sandbox.fork()
         assert caught.value.where == "filesystem_write_roots"
@@ -153,7 +153,7 @@ def test_garbage_collected_branches_leave_nothing():
     sandbox = remit.Sandbox(connection=connection)
     branch = sandbox.fork()
     connection.close()
-    assert branch.run("1").ok, "it holds its connection"
+    assert branch.run("1").ok, "a branch keeps its connection open"
     del sandbox
     gc.collect()
     assert branch.run("2").ok and keepers() == before + 1

@@ -1,4 +1,4 @@
-"""remit.compat: mellea's names, and every field of the policy kept."""
+"""remit.compat: the names of mellea, with every field of its policy enforced."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def run(code: str, **fields) -> ExecutionResult:
 
 
 def refused(code: str, **fields) -> bool:
-    """Whether the attempt fails inside, in a program that lives to tell."""
+    """Whether the attempt fails in the jail, without ending the program."""
     wrapped = f"try:\n    {code}\n    print('it worked')\nexcept Exception as e:\n    print('refused', type(e).__name__)"
     shown = run(wrapped, **fields)
     assert shown.success, shown
     return shown.stdout.startswith("refused")
 
 
-# ---- every field is kept ----
+# ---- every field is enforced ----
 
 
 def proof_filesystem_read_roots(folder):
@@ -64,7 +64,7 @@ def proof_network_access(folder):
 
 
 def proof_package_installation(folder):
-    """The code itself never installs: neither into the interpreter's folders nor by a program."""
+    """The code itself cannot install packages into the interpreter's folders."""
     site = sysconfig.get_paths()["purelib"]
     return refused(f"open({site + '/planted.py'!r}, 'w')", package_installation=True) and not os.path.exists(site + "/planted.py")
 
@@ -104,7 +104,7 @@ def proof_artifact_export_paths(folder):
 
 
 def proof_packages(folder):
-    """What cannot be had beforehand is an answer, and the code does not run."""
+    """A package that cannot be installed gives a skipped result, and the code does not run."""
     for _ in range(2):
         r = run("print('never')", packages=["remit-has-no-such-package==1"], package_installation=True)
         if not (r.skipped and r.stdout is None and r.skip_message.startswith("Package installation failed")):
@@ -164,7 +164,7 @@ def test_subclass_can_declare_an_unenforced_field():
     assert More().unenforced_capabilities() == ["gpu"]
 
 
-# ---- the shape ----
+# ---- names and types ----
 
 
 def test_fields_match_mellea_in_order():

@@ -1,4 +1,4 @@
-"""remit.run() and what it gives back."""
+"""remit.run() and its result."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_exceeded_limits_are_results():
     r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=3)
     assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < DEFAULT_TIMEOUT_S
     assert remit.run("while True: pass", cpu="300ms", timeout=120).status == "cpu_limit"
-    # Without a cgroup the limit is one of address space, which Python can catch.
+    # Without a cgroup the limit applies to address space, and Python can catch the MemoryError.
     r = remit.run("x = bytearray(1 << 30)", memory="300M", disk="16M")
     assert r.status == "memory_limit" or r.error.name == "MemoryError", r
 
@@ -119,7 +119,7 @@ def test_invalid_utf_8_output_is_kept_as_bytes():
 
 
 def test_output_comes_as_it_is_written():
-    """The program goes on when its output has come."""
+    """The program waits for input that comes only after its output has arrived."""
     seen = []
     read, write = os.pipe()
 
@@ -150,11 +150,11 @@ def test_ctrl_c_interrupts_the_run():
     with pytest.raises(KeyboardInterrupt), begun.then_signal():
         remit.run(SPINS, timeout=600, on_output=begun)
     assert time.monotonic() - started < 2 * EVENT_TIMEOUT_S
-    assert remit.run("print(1)").ok, "and the next one runs"
+    assert remit.run("print(1)").ok, "the next run works"
 
 
 def test_signal_handler_without_exception_ends_nothing():
-    """It is handled while the program runs, which waits for that."""
+    """The signal is handled while the program runs: it waits for input from the handler."""
     begun = Begun()
     read, write = os.pipe()
     before = signal.signal(signal.SIGUSR1, lambda *_: os.write(write, b"whole\n"))
@@ -243,12 +243,12 @@ def test_many_threads_share_one_connection():
 
 
 def test_other_threads_run_while_one_waits():
-    """The program goes on when another thread has worked."""
+    """The program waits for input that comes only after another thread has run."""
     read, write = os.pipe()
 
     def work():
         for _ in range(10):
-            time.sleep(0.01)  # the thread works
+            time.sleep(0.01)  # lets the thread run
         os.write(write, b"worked\n")
 
     thread = threading.Thread(target=work)
@@ -301,7 +301,7 @@ os._exit(0)
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended; who was not its parent cannot wait for it."""
+    """Whether a process has ended. A process that is not its parent cannot wait for it."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rpartition(")")[2].split()[0] == "Z"

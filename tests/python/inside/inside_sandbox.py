@@ -1,4 +1,4 @@
-"""remit.Sandbox: cells, and tools of the host."""
+"""remit.Sandbox: cells, and tools that run on the host."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_sandboxes_work_in_asyncio():
 
 
 def test_two_event_loops_take_turns():
-    """A sandbox belongs to no loop: what it refuses is a second cell at the same time."""
+    """A sandbox is not bound to an event loop. It refuses only a second cell at the same time."""
     begun = Begun()
     with remit.Sandbox(timeout=600) as sandbox:
         for n in range(2):
@@ -163,7 +163,7 @@ def test_code_calls_functions_of_the_host():
     with remit.Sandbox(tools=[look_up, add]) as sandbox:
         assert sandbox.run("look_up(key='k')").value.json == {"key": "k", "limit": None}
         assert sandbox.run("add(a=20, b=add(a=1))").value.json == 22
-    assert seen == [("k", None, os.getpid())], "in this process"
+    assert seen == [("k", None, os.getpid())], "the tool runs in this process"
     r = remit.run("add(a=1)", tools=[add])
     assert r.value.json == 2 and r.usage.tool_calls == 1
 
@@ -176,7 +176,7 @@ def test_concurrent_calls_do_not_wait_for_each_other():
         return n
 
     async def wait_async(n: int) -> int:
-        await asyncio.sleep(0.01)  # the loop has to come back to it
+        await asyncio.sleep(0.01)  # suspends the coroutine once
         return n
 
     r = remit.run("import concurrent.futures as f\nwith f.ThreadPoolExecutor(4) as p: x = list(p.map(lambda n: wait(n=n), range(4)))\nx", tools=[wait])
@@ -193,7 +193,7 @@ def test_tool_failures_reach_the_code():
     for how, words in (("raise", "KeyError: 'mine'"), ("object", "not JSON serializable")):
         r = remit.run(f"try: fail(how={how!r})\nexcept Exception as e: print(type(e).__name__, e)", tools=[fail])
         assert "ToolError" in r.stdout and words in r.stdout, r
-    # Wrong arguments do not reach the host.
+    # Wrong arguments must not reach the host.
     r = remit.run("try: add(a='x')\nexcept Exception as e: print('refused')", tools=[add])
     assert r.stdout == "refused\n" and r.denials is not None
 
@@ -209,7 +209,7 @@ def test_calls_can_need_approval():
     code = "for a in (1, 2):\n    try: print(add(a=a))\n    except Exception as e: print('denied')"
     r = remit.run(code, tools=[tool], on_question=answer)
     assert r.stdout == "2\ndenied\n" and [(k, s) for k, s, _ in asked] == [("tool", "add")] * 2, (r, asked)
-    assert remit.run(code, tools=[tool]).stdout == "denied\ndenied\n", "nobody to ask is a no"
+    assert remit.run(code, tools=[tool]).stdout == "denied\ndenied\n", "without on_question every call is denied"
     assert remit.run(code, tools=[remit.Tool(add, approval="first")], on_question=lambda q: "run").stdout == "2\n3\n"
 
     def fail(question):

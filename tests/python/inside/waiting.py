@@ -1,4 +1,4 @@
-"""What the tests here wait for, however long a machine with other work takes."""
+"""Waits for events, with timeouts that are long enough for a busy machine."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import time
 from typing import Callable, Iterator
 
 EVENT_TIMEOUT_S = 60
-# Of a policy: who ends before it was ended by a timeout of its own.
+# The timeout of a policy by default: a run that ends earlier was ended by a shorter one.
 DEFAULT_TIMEOUT_S = 30
 
 
 def until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + EVENT_TIMEOUT_S
     while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)  # a look now and then
+        assert time.monotonic() < end, "the condition never became true"
+        time.sleep(0.02)  # polls
 
 
 class Begun(threading.Event):
-    """An on_output that knows when the program runs: it has printed something."""
+    """An on_output callback that is set when the program has begun: when it prints something."""
 
     def __call__(self, stream: str, text: str) -> None:
         self.set()
 
     def wait_until_begun(self) -> None:
-        assert self.wait(EVENT_TIMEOUT_S), "it never began"
+        assert self.wait(EVENT_TIMEOUT_S), "the program never began"
 
     @contextlib.contextmanager
     def then_signal(self, number: int = signal.SIGINT) -> Iterator[None]:
-        """This process, from another thread, when the program runs, and never later."""
+        """Signals this process from another thread when the program has begun, but never after the block."""
         lock, over = threading.Lock(), threading.Event()
 
         def act() -> None:
             self.wait_until_begun()
-            time.sleep(0.1)  # the main thread waits again
+            time.sleep(0.1)  # until the main thread waits again
             with lock:
                 if not over.is_set():
                     os.kill(os.getpid(), number)
@@ -50,6 +50,6 @@ class Begun(threading.Event):
                 over.set()
 
 
-# Programs that say when they run, and go on until they are ended.
+# Programs that print when they have begun, and run until they are ended.
 SPINS = "print('begun', flush=True)\nwhile True: pass"
 SLEEPS = "print('begun', flush=True)\nimport time; time.sleep(600)"
