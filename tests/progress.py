@@ -18,7 +18,7 @@ KEPT = pathlib.Path(f"/var/tmp/remit-test-times-{os.getuid()}.json")
 IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 # Folders of few tests that take long, because they install and build.
 LONG = ("tests/deb/", "tests/newcomer/", "tests/python/")
-took: dict[str, float] = collections.defaultdict(float)
+durations: dict[str, float] = collections.defaultdict(float)
 
 
 def read_times(path: str | pathlib.Path) -> dict[str, float]:
@@ -50,7 +50,7 @@ def pytest_xdist_node_collection_finished(node: object, ids: list[str]) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    took[file_of(report.nodeid)] += report.duration
+    durations[file_of(report.nodeid)] += report.duration
     # A test ends with its call. Its setup and teardown are reported only if they fail or skip.
     if report.when == "call" or report.outcome != "passed":
         send(test=report.nodeid, when=report.when, outcome=report.outcome, text=report.longreprtext)
@@ -62,7 +62,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    if not IS_WORKER and took:
+    if not IS_WORKER and durations:
         new = KEPT.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps({**read_times(KEPT), **took}))
+        new.write_text(json.dumps({**read_times(KEPT), **durations}))
         new.replace(KEPT)

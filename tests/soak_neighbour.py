@@ -44,13 +44,13 @@ TRIES = 3  # the machine may have other work
 
 
 def median_ms(s: Served, code: str, runs: int) -> float:
-    took = []
+    durations = []
     for _ in range(runs):
         begun = time.monotonic()
         assert s.run(code)["status"] == "ok"
-        took.append(time.monotonic() - begun)
+        durations.append(time.monotonic() - begun)
         time.sleep(0.02)  # a client with a pause between requests
-    return statistics.median(took) * 1000
+    return statistics.median(durations) * 1000
 
 
 @contextlib.contextmanager
@@ -80,13 +80,13 @@ def measure(remit: Remit, load: str, runs: int) -> tuple[float, float]:
         s.run(WORK)
         alone = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
         with busy(s, alice, load):
-            beside = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
+            loaded = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
     print(
-        f"{remit.label}, {load}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms next to {PROGRAMS} of another key "
-        f"({beside[0] / alone[0]:.1f} times), print(1) {alone[1]:.1f} and {beside[1]:.1f} ms",
+        f"{remit.label}, {load}: a program of 50 ms takes {alone[0]:.0f} ms alone and {loaded[0]:.0f} ms next to {PROGRAMS} of another key "
+        f"({loaded[0] / alone[0]:.1f} times), print(1) {alone[1]:.1f} and {loaded[1]:.1f} ms",
         flush=True,
     )
-    return beside[0] / alone[0], beside[1] - alone[1]
+    return loaded[0] / alone[0], loaded[1] - alone[1]
 
 
 def soak(remit: Remit, load: str, runs: int) -> list[str]:

@@ -78,7 +78,7 @@ fail(const char *fmt, ...)
 	exit(1);
 }
 
-/* From names to numbers. */
+/* Names become numbers. */
 
 static int
 late_number(const char *name)
@@ -131,7 +131,7 @@ require_sane_layer(const struct call *calls)
 	}
 }
 
-/* From layers to one answer for each number. */
+/* Layers become one answer for each number. */
 
 static bool
 is_explained(uint32_t action)
@@ -190,7 +190,7 @@ build_answers(const struct arch *arch, unsigned variant, struct answer *answers)
 			apply_layer(arch, &syscall_layers[i], answers);
 }
 
-/* From answers to a program. */
+/* Answers become a program. */
 
 static bool
 same_answer(const struct answer *a, const struct answer *b)
@@ -252,7 +252,7 @@ assemble_program(struct assembler *as, const struct arch *arch,
 	asm_load(as, offsetof(struct seccomp_data, arch), start);
 }
 
-/* From programs to C. */
+/* Programs become C. */
 
 static bool
 same_program(const struct assembler *a, const struct assembler *b)

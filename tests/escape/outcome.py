@@ -80,7 +80,7 @@ def control_problems(program: Program, rounds: list[Run]) -> list[str]:
     seen = {name for run in rounds for name in run.findings}
     reported = any(run.last_report().startswith("ESCAPED") for run in rounds)
     if not reported and not (program.judge == "outside" and seen):
-        problems.append(f"status {last.status}, said {last.last_report()!r}")
+        problems.append(f"status {last.status}, last report {last.last_report()!r}")
     missing = set(program.witness) - seen
     if missing:
         problems.append(f"the harness did not observe: {sorted(missing)}")

@@ -71,12 +71,12 @@ def cases(variant: str):
 
 def fail_with(program: Program, problems: list[str], rounds) -> None:
     if problems:
-        said = "\n".join(one.describe() for one in rounds)
+        described = "\n".join(one.describe() for one in rounds)
         pytest.fail(
             f"{program.id} {program.name}: {program.expect}\n"
             + "\n".join(problems)
             + "\n"
-            + said,
+            + described,
             pytrace=False,
         )
 

@@ -32,7 +32,7 @@ from warm import BENIGN, LONG_RUN_TIMEOUT, WarmKeeper, can_be_warm, get_keeper
 
 PROGRAMS = {program.name: program for program in load_all()}
 
-# For each mechanism a program that it stops.
+# One program for each mechanism that stops it.
 WITNESSES = {
     "mount_namespace": "fs_r1_read_host_files",
     "landlock": "fs_r1_read_host_files",

@@ -101,9 +101,9 @@ kill $!; wait $!
 
 def test_tls_versions_match_the_library_of_the_release(newcomer):
     machine, user = newcomer
-    said, spoken = TLS[machine.release]
+    library, negotiated = TLS[machine.release]
     shown = machine.run(user, TLS_SCRIPT)
-    assert said in shown.splitlines()[0] and f"New, {spoken}, Cipher is" in shown and '"status":"ok"' in shown, shown
+    assert library in shown.splitlines()[0] and f"New, {negotiated}, Cipher is" in shown and '"status":"ok"' in shown, shown
 
 
 def test_run_leaves_no_mount(newcomer):

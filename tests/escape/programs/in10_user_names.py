@@ -23,9 +23,9 @@ try:
         went_through("getpwuid", own)
 except KeyError:
     refused("getpwuid", "unknown")
-for label, ask in (("getlogin", os.getlogin), ("getuser", getpass.getuser)):
+for label, query in (("getlogin", os.getlogin), ("getuser", getpass.getuser)):
     try:
-        name = ask()
+        name = query()
     except (OSError, KeyError, ImportError) as e:
         refused(label, type(e).__name__)
     else:

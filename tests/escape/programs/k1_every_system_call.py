@@ -41,11 +41,11 @@ RETURN_BY_SIGNAL = {335, 336}  # uretprobe, uprobe
 
 numbers = {nr: name for name, nr in NR.items()}
 skip = {NR[name] for name in ALLOWED + SKIPPED if name in NR} | RETURN_BY_SIGNAL
-asked = 0
+tested = 0
 for nr in list(range(601)) + [1023, 4096, 0x3FFFFFFF]:
     if nr in skip:
         continue
-    asked += 1
+    tested += 1
     ret, err = syscall(nr, -1, -1, -1, -1, -1, -1)
     if ret == -1 and err in REFUSED:
         continue
@@ -53,5 +53,5 @@ for nr in list(range(601)) + [1023, 4096, 0x3FFFFFFF]:
 for name in ("fork", "vfork"):
     if name in NR:
         reach_child(name, NR[name])
-refused("calls", "%d asked" % asked)
+refused("calls", "%d tested" % tested)
 report_outcome()

@@ -9,7 +9,7 @@ import socket
 import struct
 
 
-def ask(*labels, tail=b"\0"):
+def query(*labels, tail=b"\0"):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(20)
         body = b"".join(bytes([len(label)]) + label for label in labels) + tail
@@ -19,7 +19,7 @@ def ask(*labels, tail=b"\0"):
 
 
 # The built-in control: a listed name is answered.
-assert ask(b"API", b"example", b"com") == (0, 1)
+assert query(b"API", b"example", b"com") == (0, 1)
 for labels in (
     (b"api.example", b"com"),
     (b"api", b"example", b"com\0"),
@@ -30,9 +30,9 @@ for labels in (
     (b"a" * 63, b"a" * 63, b"a" * 63, b"a" * 63),
     (b"x", b"example", b"org", b"evil"),
 ):
-    code, count = ask(*labels)
+    code, count = query(*labels)
     (went_through if code == 0 or count else refused)(repr(labels), str(code))
 for tail in (b"\xc0\x0c", b"\x40a\0", b"\xff"):
-    code, count = ask(b"api", b"example", tail=tail)
+    code, count = query(b"api", b"example", tail=tail)
     (went_through if code == 0 or count else refused)(repr(tail), str(code))
 report_outcome()

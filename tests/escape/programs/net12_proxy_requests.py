@@ -8,7 +8,7 @@
 import socket
 
 
-def ask(text):
+def send_request(text):
     with socket.create_connection(("127.0.0.1", 3128), 20) as s:
         s.sendall(text)
         s.shutdown(socket.SHUT_WR)
@@ -16,7 +16,7 @@ def ask(text):
 
 
 # The built-in control: a listed host is connected.
-assert ask(b"CONNECT api.example.com:443 HTTP/1.1\r\n\r\n") == [b"200"]
+assert send_request(b"CONNECT api.example.com:443 HTTP/1.1\r\n\r\n") == [b"200"]
 for text in (
     b"CONNECT api.example.com:443\0.evil.test HTTP/1.1\r\n\r\n",
     b"CONNECT evil.test\0.api.example.com:443 HTTP/1.1\r\n\r\n",
@@ -31,7 +31,7 @@ for text in (
     b"\x05\x01\x00",
 ):
     try:
-        answer = ask(text)
+        answer = send_request(text)
     except OSError as e:
         refused(repr(text), str(e))
     else:

@@ -17,7 +17,7 @@ for label, lock in (
     try:
         lock()
     except BlockingIOError:
-        went_through(label, "held by an earlier run")
+        went_through(label, "locked by an earlier run")
     except OSError as e:
         refused(label, errname(e.errno))
     else:

@@ -11,18 +11,18 @@ import fcntl
 # A lock is a kernel object of 192 bytes. The kernel compares each new one with all
 # others of its file, so many short lists are faster than one long list.
 FILES, LOCKS, BYTES = 50, 2000, 192
-held = 0
+taken = 0
 files = []
 try:
     for i in range(FILES):
         files.append(os.open("locked%d" % i, os.O_RDWR | os.O_CREAT))
         for at in range(LOCKS * 2, 0, -2):
             fcntl.lockf(files[-1], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
-            held += 1
+            taken += 1
 except (OSError, MemoryError) as e:
-    refused("locks", "%s after %d" % (e, held))
+    refused("locks", "%s after %d" % (e, taken))
 else:
-    went_through("locks", "%d MiB that nothing counts" % (held * BYTES >> 20))
+    went_through("locks", "%d MiB that nothing counts" % (taken * BYTES >> 20))
 for fd in files:
     os.close(fd)
 report_outcome()

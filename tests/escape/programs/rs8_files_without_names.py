@@ -4,14 +4,14 @@
 # policy: {"files": 100, "open_files": 1000, "memory_bytes": "512M"}
 # expect: ENOSPC: files that were unlinked while open count until they are closed
 
-held = []
+opened = []
 try:
-    while len(held) < 600:
-        held.append(os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600))
+    while len(opened) < 600:
+        opened.append(os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600))
 except OSError as e:
-    refused("files", "%s after %d" % (errname(e.errno), len(held)))
-if len(held) > 200:
-    went_through("files", "%d with a limit of 100" % len(held))
-for fd in held:
+    refused("files", "%s after %d" % (errname(e.errno), len(opened)))
+if len(opened) > 200:
+    went_through("files", "%d with a limit of 100" % len(opened))
+for fd in opened:
     os.close(fd)
 report_outcome()

@@ -7,7 +7,7 @@
 import select
 import socket
 
-held = []
+opened = []
 
 
 def epoll():
@@ -36,13 +36,13 @@ while count < 500 and stopped < len(makers):
         if any(isinstance(x, tuple) and x[0] == -1 for x in new):
             stopped += 1
             continue
-        held.extend(new)
+        opened.extend(new)
         count += len(new)
 if stopped == len(makers):
     refused("descriptors", "all kinds are refused after %d" % count)
 else:
     went_through("descriptors", "%d with a limit of 64" % count)
-for fd in held:
+for fd in opened:
     if hasattr(fd, "close"):
         fd.close()
     else:

@@ -4,14 +4,14 @@
 # policy: {"open_files": 64}
 # expect: EMFILE at the limit
 
-held = []
+opened = []
 try:
-    while len(held) < 500:
-        held.append(os.open("/dev/null", os.O_RDONLY))
+    while len(opened) < 500:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
 except OSError as e:
-    refused("open", "%s after %d" % (errname(e.errno), len(held)))
+    refused("open", "%s after %d" % (errname(e.errno), len(opened)))
 else:
-    went_through("open", "%d with a limit of 64" % len(held))
-for fd in held:
+    went_through("open", "%d with a limit of 64" % len(opened))
+for fd in opened:
     os.close(fd)
 report_outcome()

@@ -551,8 +551,8 @@ def test_validator_lists_match_local_codeact():
     for code in ("import math\nmath.pi", "import os\nos.environ.get('A')", "import os.path", "[n for n in range(3)]", "import json\njson.dumps({})", "print('x')", "import pathlib"):
         assert [c.type for c in run(strict, code)] == ["text"], code
     for code in ("import subprocess", "import socket", "import requests", "eval('1')", "__import__('os')", "globals()", "import os\nos.system('x')", "from os import system", "import os as o\no.popen('x')", "import os\np = os\np.listdir('.')"):
-        said = error(run(strict, code))
-        assert said.startswith("Invalid code: line "), (code, said)
+        text = error(run(strict, code))
+        assert text.startswith("Invalid code: line "), (code, text)
     assert "os.system" in error(run(strict, "import os\nos.system('x')"))
     one = RemitExecuteCodeTool(allowed_imports={"math"}, blocked_builtins={"open"})
     assert "Invalid code" in error(run(one, "import json")) and "Invalid code" in error(run(one, "open('x')"))
@@ -599,9 +599,9 @@ def test_schema_and_description_list_the_tools():
 
 def test_instructions_describe_the_configuration(tmp_path):
     one = RemitExecuteCodeTool(tools=[add], workspace_root=tmp_path, file_mounts=FileMount(tmp_path, "/ro", "read-only"))
-    said = one.build_instructions(tools_visible_to_model=False)
-    assert "`/input` (read-write)" in said and "`/ro` (read-only)" in said and "10 seconds" in said and "not exposed separately" in said
-    assert str(tmp_path) not in said, "the model must not see paths of the host"
+    text = one.build_instructions(tools_visible_to_model=False)
+    assert "`/input` (read-write)" in text and "`/ro` (read-only)" in text and "10 seconds" in text and "not exposed separately" in text
+    assert str(tmp_path) not in text, "the model must not see paths of the host"
     assert "exposed directly" in one.build_instructions(tools_visible_to_model=True)
     assert "No files of the host" in RemitExecuteCodeTool().build_instructions(tools_visible_to_model=True)
 

@@ -77,8 +77,8 @@ def test_long_logs_are_truncated_in_the_middle():
     ],
 )
 def test_final_answers(executor, code, answer):
-    said = executor(code)
-    assert said == CodeOutput(answer, "", True)
+    result = executor(code)
+    assert result == CodeOutput(answer, "", True)
 
 
 def test_text_about_final_answer_is_not_an_answer(executor):
@@ -112,8 +112,8 @@ def test_custom_final_answer_tool_runs_on_the_host(executor):
 def test_image_can_be_the_answer():
     executor = RemitPythonExecutor(["PIL"])
     executor.send_tools({"final_answer": FinalAnswerTool()})
-    said = executor("from PIL import Image\nfinal_answer(Image.new('RGB', (10, 20), 'red'))")
-    assert said.is_final_answer and said.output.size == (10, 20) and said.output.getpixel((1, 1)) == (255, 0, 0)
+    result = executor("from PIL import Image\nfinal_answer(Image.new('RGB', (10, 20), 'red'))")
+    assert result.is_final_answer and result.output.size == (10, 20) and result.output.getpixel((1, 1)) == (255, 0, 0)
     executor.cleanup()
 
 
@@ -135,8 +135,8 @@ def look_up(key: str, count: int = 1) -> dict:
 
 def test_tools_run_on_the_host(executor):
     executor.send_tools({"look_up": look_up, "final_answer": FinalAnswerTool()})
-    said = executor("r = look_up('a', count=2)\nr['key'], r['pid']").output
-    assert said == f"('aa', {os.getpid()})"
+    result = executor("r = look_up('a', count=2)\nr['key'], r['pid']").output
+    assert result == f"('aa', {os.getpid()})"
     with pytest.raises(InterpreterError, match=r"look_up\('bad'\)' due to: ToolError: look_up: LookupError: no such key"):
         executor("look_up('bad')")
     assert executor("try: look_up('bad')\nexcept Exception as e: print(type(e).__name__)").logs == "ToolError\n"
@@ -189,8 +189,8 @@ def test_arrays_pass_both_ways(executor):
     import numpy
 
     executor.send_variables({"m": numpy.eye(2)})
-    said = executor("import numpy\nfinal_answer(m * numpy.float64(2))").output
-    assert isinstance(said, numpy.ndarray) and said.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    result = executor("import numpy\nfinal_answer(m * numpy.float64(2))").output
+    assert isinstance(result, numpy.ndarray) and result.tolist() == [[2.0, 0.0], [0.0, 2.0]]
 
 
 def test_values_from_the_code_become_plain_data_only():
@@ -317,11 +317,11 @@ def test_syntax_tree_escapes_do_not_escape_the_jail(attempt, monkeypatch):
     executor.send_tools({})
     executor("import random")
     try:
-        said = executor(attempt)
+        result = executor(attempt)
     except (InterpreterError, ExecutionTimeoutError):
-        said = executor("None")
+        result = executor("None")
     # None if something could not be opened or found; -1 or the code of a missing shell if it could not be started.
-    assert said.logs == "" and said.output in (None, -1, 127 << 8), said
+    assert result.logs == "" and result.output in (None, -1, 127 << 8), result
     executor.cleanup()
 
 
@@ -366,8 +366,8 @@ def test_code_agent_runs_its_steps():
     )
     executor = RemitPythonExecutor(timeout_seconds=60)
     with CodeAgent([look_up], model, executor=executor, max_steps=6, verbosity_level=0) as agent:
-        said = agent.run("go", additional_args={"words": ["a", "bcd"], "bonus": (1, 2)})
-        assert said == {"sum": 4, "looked": "k", "bonus": (1, 2)}
+        result = agent.run("go", additional_args={"words": ["a", "bcd"], "bonus": (1, 2)})
+        assert result == {"sum": 4, "looked": "k", "bonus": (1, 2)}
         assert "Import of os is not allowed" in model.prompts[1]
         assert "Execution logs:\\n[1, 3]\\nLast output from code snippet:\\nNone" in model.prompts[2]
         assert "ZeroDivisionError: division by zero" in model.prompts[3]

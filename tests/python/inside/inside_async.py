@@ -37,8 +37,8 @@ def test_event_loop_stays_responsive():
 def test_cancellation_interrupts_the_program():
     async def main():
         begun, loop = asyncio.Event(), asyncio.get_running_loop()
-        told = lambda *_: loop.call_soon_threadsafe(begun.set)  # noqa: E731
-        task = asyncio.ensure_future(remit.run_async(SPINS, timeout=600, on_output=told))
+        on_output = lambda *_: loop.call_soon_threadsafe(begun.set)  # noqa: E731
+        task = asyncio.ensure_future(remit.run_async(SPINS, timeout=600, on_output=on_output))
         await asyncio.wait_for(begun.wait(), EVENT_TIMEOUT_S)
         task.cancel()
         since = time.monotonic()

@@ -54,8 +54,8 @@ def proof_filesystem_read_roots(folder):
 
 def proof_filesystem_write_roots(folder):
     attempt = f"open({str(folder / 'new')!r}, 'w').write('x')"
-    held = refused(attempt) and refused(attempt, filesystem_read_roots=[folder]) and not (folder / "new").exists()
-    return held and not refused(attempt, filesystem_write_roots=[folder]) and (folder / "new").read_text() == "x"
+    is_refused = refused(attempt) and refused(attempt, filesystem_read_roots=[folder]) and not (folder / "new").exists()
+    return is_refused and not refused(attempt, filesystem_write_roots=[folder]) and (folder / "new").read_text() == "x"
 
 
 def proof_network_access(folder):

@@ -199,16 +199,16 @@ def test_tool_failures_reach_the_code():
 
 
 def test_calls_can_need_approval():
-    asked = []
+    questions = []
 
     def answer(question):
-        asked.append((question.kind, question.subject, question.detail))
+        questions.append((question.kind, question.subject, question.detail))
         return question.detail == '{"a":1}' or '"a": 1' in (question.detail or "")
 
     tool = remit.Tool(add, approval="always")
     code = "for a in (1, 2):\n    try: print(add(a=a))\n    except Exception as e: print('denied')"
     r = remit.run(code, tools=[tool], on_question=answer)
-    assert r.stdout == "2\ndenied\n" and [(k, s) for k, s, _ in asked] == [("tool", "add")] * 2, (r, asked)
+    assert r.stdout == "2\ndenied\n" and [(k, s) for k, s, _ in questions] == [("tool", "add")] * 2, (r, questions)
     assert remit.run(code, tools=[tool]).stdout == "denied\ndenied\n", "without on_question every call is denied"
     assert remit.run(code, tools=[remit.Tool(add, approval="first")], on_question=lambda q: "run").stdout == "2\n3\n"
 
