@@ -86,7 +86,10 @@ def is_turn_of_other_user(name: str, user: str) -> bool:
 def program_and_caller(item: pytest.Item) -> tuple[str, str]:
     """Returns both of a test of tests/escape that has both, or else empty strings."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    return (params["program"].name, params["caller_label"]) if {"program", "caller_label"} <= set(params) else ("", "")
+    # A parameter of an empty set, as without a build, is pytest's NOTSET.
+    if "program" not in params or not isinstance(params.get("caller_label"), str):
+        return "", ""
+    return params["program"].name, params["caller_label"]
 
 
 def is_left_out(item: pytest.Item) -> bool:
