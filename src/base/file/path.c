@@ -59,20 +59,40 @@ path_cache_dir(char **out, struct remit_error *err)
 	return 0;
 }
 
+static int
+write_zeroes(int fd, size_t len)
+{
+	static const char zeroes[4096];
+
+	for (size_t n; len; len -= n) {
+		n = len < sizeof(zeroes) ? len : sizeof(zeroes);
+		if (io_write_all(fd, zeroes, n) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 path_cache_try(struct remit_error *err)
 {
 	own_mem char *cache = NULL;
-	static char zeroes[TRIAL_BYTES];
 	char file[PATH_MAX];
+	int fd, bad;
 
 	if (path_cache_dir(&cache, err) < 0)
 		return -1;
 	snprintf(file, sizeof(file), "%s/trial", cache);
-	if (path_write_file(file, zeroes, TRIAL_BYTES, err) < 0)
-		return -1;
+	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", file);
+	/* Write real bytes: fallocate(2) would not notice a failing write. */
+	bad = write_zeroes(fd, TRIAL_BYTES) < 0;
+	bad |= close(fd) < 0;
+	if (bad)
+		fail_sys(err, REMIT_E_KERNEL, "write %s", file);
 	unlink(file);
-	return 0;
+	return bad ? -1 : 0;
 }
 
 int

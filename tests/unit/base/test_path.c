@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/own.h"
@@ -151,6 +153,32 @@ a_cache_directory_others_can_write_is_refused_and_gives_no_path(void **state)
 	assert_int_equal(path_cache_dir(&path, &err), -1);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	assert_null(path);
+}
+
+static void
+cache_trial_leaves_nothing_and_notices_a_full_disk(void **state)
+{
+	const struct rlimit small = { 4096, RLIM_INFINITY };
+	struct remit_error err;
+	struct rlimit before;
+	char file[PATH_MAX];
+	int done;
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", directory, 1);
+	snprintf(file, sizeof(file), "%s/remit/trial", directory);
+	assert_int_equal(path_cache_try(&err), 0);
+	assert_int_equal(access(file, F_OK), -1);
+
+	/* A limit on the size of files fails a write as a full disk does. */
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	done = path_cache_try(&err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(done, -1);
+	assert_int_equal(err.sys_errno, EFBIG);
+	assert_int_equal(access(file, F_OK), -1);
 }
 
 static void
@@ -343,6 +371,8 @@ main(void)
 			home_is_used_where_the_cache_variable_is_not_absolute),
 		cmocka_unit_test(
 			a_cache_directory_others_can_write_is_refused_and_gives_no_path),
+		cmocka_unit_test(
+			cache_trial_leaves_nothing_and_notices_a_full_disk),
 		cmocka_unit_test(a_cache_name_taken_by_a_file_is_refused),
 		cmocka_unit_test(
 			a_keeper_listens_in_the_runtime_directory_of_its_user),
