@@ -17,8 +17,8 @@
 #define MAP_LINE (PATH_MAX + 128)
 
 static int
-expect(const char *status, const char *key, const char *value,
-       struct remit_error *err)
+attest_expect(const char *status, const char *key, const char *value,
+	      struct remit_error *err)
 {
 	const char *at = proc_status_line(status, key);
 	size_t n = strlen(value);
@@ -31,13 +31,13 @@ expect(const char *status, const char *key, const char *value,
 }
 
 static int
-expect_number(const char *status, const char *key, uint64_t value,
-	      struct remit_error *err)
+attest_expect_number(const char *status, const char *key, uint64_t value,
+		     struct remit_error *err)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return expect(status, key, text, err);
+	return attest_expect(status, key, text, err);
 }
 
 unsigned
@@ -62,26 +62,29 @@ attest(pid_t pid, const struct attest_want *want, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "look at process %d",
 				(int)pid);
 	for (size_t i = 0; i < sets; i++)
-		if (expect(status, no_rights[i], "0000000000000000", err) < 0)
+		if (attest_expect(status, no_rights[i], "0000000000000000",
+				  err) < 0)
 			return -1;
-	if (expect_number(status, "Uid", want->uid, err) < 0 ||
+	if (attest_expect_number(status, "Uid", want->uid, err) < 0 ||
 	    (want->parent &&
-	     expect_number(status, "PPid", (uint64_t)want->parent, err) < 0) ||
-	    expect_number(status, "NoNewPrivs", 1, err) < 0 ||
-	    expect_number(status, "Threads", 1, err) < 0)
+	     attest_expect_number(status, "PPid", (uint64_t)want->parent, err) <
+		     0) ||
+	    attest_expect_number(status, "NoNewPrivs", 1, err) < 0 ||
+	    attest_expect_number(status, "Threads", 1, err) < 0)
 		return -1;
 	if (!want->filters)
 		return 0;
-	if (expect_number(status, "Seccomp", 2, err) < 0)
+	if (attest_expect_number(status, "Seccomp", 2, err) < 0)
 		return -1;
-	return expect_number(status, "Seccomp_filters", want->filters, err);
+	return attest_expect_number(status, "Seccomp_filters", want->filters,
+				    err);
 }
 
 /* ---- what a copy would share ---- */
 
 static int
-refuse(struct remit_error *err, const char *remedy, const char *what,
-       const char *which)
+branch_refuse(struct remit_error *err, const char *remedy, const char *what,
+	      const char *which)
 {
 	return fail_refused(err, "forkable", remedy,
 			    "the session cannot be copied: %s%s%.200s", what,
@@ -98,8 +101,9 @@ check_threads(pid_t pid, struct remit_error *err)
 				(int)pid);
 	if (threads == 1)
 		return 0;
-	return refuse(err, "Join the threads first.",
-		      "it has other threads, and a copy would not", NULL);
+	return branch_refuse(err, "Join the threads first.",
+			     "it has other threads, and a copy would not",
+			     NULL);
 }
 
 /* ---- open files ---- */
@@ -135,8 +139,9 @@ check_descriptor(const struct jail *j, const char *name,
 		target[n] = '\0';
 	else
 		snprintf(target, sizeof(target), "descriptor %.16s", name);
-	return refuse(err, "Close files, sockets, pipes and event loops first.",
-		      "it has something open that both would share:", target);
+	return branch_refuse(
+		err, "Close files, sockets, pipes and event loops first.",
+		"it has something open that both would share:", target);
 }
 
 static int
@@ -199,9 +204,10 @@ check_map(char *line, struct remit_error *err)
 	at += strspn(at, " ");
 	if (is_harmless(flags, at))
 		return 0;
-	return refuse(err, "Let go of shared memory and mapped files first.",
-		      "it has memory that both would share:",
-		      *at ? at : "without a name");
+	return branch_refuse(err,
+			     "Let go of shared memory and mapped files first.",
+			     "it has memory that both would share:",
+			     *at ? at : "without a name");
 }
 
 static int
@@ -258,8 +264,8 @@ read_pids(pid_t pid, long *outer, long *inner)
 }
 
 static int
-check_space(const struct jail *j, const struct join_space *space,
-	    struct remit_error *err)
+check_namespace(const struct jail *j, const struct join_space *space,
+		struct remit_error *err)
 {
 	struct stat ours, theirs;
 	char path[64];
@@ -296,7 +302,7 @@ branch_attest(const struct jail *j, const struct plan *plan,
 		return -1;
 	for (int i = 0; i < JOIN_SPACES; i++)
 		if (join_spaces[i].fd != JOIN_NET_NS &&
-		    check_space(j, &join_spaces[i], err) < 0)
+		    check_namespace(j, &join_spaces[i], err) < 0)
 			return -1;
 	if (read_pids(j->run_pid, &out, &in) < 0 || in != FILTER_RUN_PID)
 		return fail(err, REMIT_E_INTERNAL,

@@ -50,9 +50,9 @@ open_host_path(const struct plan_mount *m, struct remit_error *err)
 }
 
 /* How much of what is mounted below the directory comes with it. */
-enum depth {
-	ALONE = 0,
-	WHOLE = AT_RECURSIVE,
+enum mount_depth {
+	DEPTH_ONE = 0,
+	DEPTH_RECURSIVE = AT_RECURSIVE,
 };
 
 /*
@@ -61,14 +61,14 @@ enum depth {
  * jail, without these flags. So the clone is made private first.
  */
 static int
-detach(int path_fd, enum depth depth, uint64_t attr, int userns,
-       const char *what, struct remit_error *err)
+detach_mount(int path_fd, enum mount_depth mount_depth, uint64_t attr,
+	     int userns, const char *what, struct remit_error *err)
 {
 	struct mount_attr a = { .attr_set = attr, .propagation = MS_PRIVATE };
 	own_fd int fd = -1;
 
 	fd = open_tree(path_fd, "",
-		       AT_EMPTY_PATH | (unsigned)depth | OPEN_TREE_CLONE |
+		       AT_EMPTY_PATH | (unsigned)mount_depth | OPEN_TREE_CLONE |
 			       OPEN_TREE_CLOEXEC);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open_tree %s", what);
@@ -94,7 +94,7 @@ check_direct(const struct blueprint *b, const struct plan_mount *m,
 	if (!real ||
 	    guard_list(&guarded, b->plan->interpreter, b->runtime_dir) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "resolve %s", m->host);
-	if (!guard_meets(&guarded, real))
+	if (!guard_overlaps(&guarded, real))
 		return 0;
 	return fail_refused(err, fields[m->field].name,
 			    "Use mode rw, or a folder without them.",
@@ -104,8 +104,8 @@ check_direct(const struct blueprint *b, const struct plan_mount *m,
 }
 
 static int
-resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
-	    struct remit_error *err)
+resolve_mount(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
+	      struct remit_error *err)
 {
 	struct blueprint_mount *out = &b->own.mounts[b->own.mount_count];
 	bool overlaid =
@@ -152,8 +152,8 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	if (b->by_root && !m->runtime &&
 	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
 		return -1;
-	out->fd = detach(path_fd, overlaid ? ALONE : WHOLE, attr, userns,
-			 m->host, err);
+	out->fd = detach_mount(path_fd, overlaid ? DEPTH_ONE : DEPTH_RECURSIVE,
+			       attr, userns, m->host, err);
 	if (out->fd < 0)
 		return userns < 0 ? -1
 				  : fail_refused(err, fields[m->field].name,
@@ -188,10 +188,11 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 		b->own.devices[i] =
 			b->kind == BLUEPRINT_BARE
 				? take_fd(&fd)
-				: detach(fd, ALONE,
-					 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-						 MOUNT_ATTR_NOEXEC,
-					 -1, path, err);
+				: detach_mount(fd, DEPTH_ONE,
+					       MOUNT_ATTR_RDONLY |
+						       MOUNT_ATTR_NOSUID |
+						       MOUNT_ATTR_NOEXEC,
+					       -1, path, err);
 		if (b->own.devices[i] < 0)
 			return -1;
 	}
@@ -221,7 +222,8 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 			continue;
 		snprintf(names[n], sizeof(names[n]), "/%.60s", e->d_name);
 		fd = open(names[n], O_PATH | O_CLOEXEC);
-		out->fd = detach(fd, WHOLE, 0, -1, names[n], err);
+		out->fd =
+			detach_mount(fd, DEPTH_RECURSIVE, 0, -1, names[n], err);
 		if (out->fd < 0)
 			continue;
 		out->jail = names[n++];
@@ -236,7 +238,7 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 
 /* Shorter paths first: a directory is mounted before what lies in it. */
 static int
-by_length(const void *a, const void *b)
+compare_by_length(const void *a, const void *b)
 {
 	const struct blueprint_mount *x = a, *y = b;
 	size_t m = strlen(x->jail), n = strlen(y->jail);
@@ -285,13 +287,13 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 	if (!b->own.mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "mounts");
 	for (size_t i = 0; i < p->mount_count; i++) {
-		if (resolve_one(b, &p->mounts[i], uid, err) < 0)
+		if (resolve_mount(b, &p->mounts[i], uid, err) < 0)
 			return -1;
 		b->own.mounts[b->own.mount_count - 1].number = (uint32_t)i + 1;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(own_mounts); i++)
 		if (own_mounts[i].host &&
-		    resolve_one(b, &own_mounts[i], uid, err) < 0)
+		    resolve_mount(b, &own_mounts[i], uid, err) < 0)
 			return -1;
 #ifdef REMIT_HOLES
 	if (!plan_keeps(p, MECH(MOUNT_NAMESPACE)) &&
@@ -299,7 +301,7 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 		return -1;
 #endif
 	qsort(b->own.mounts, b->own.mount_count, sizeof(*b->own.mounts),
-	      by_length);
+	      compare_by_length);
 	find_font_file(b);
 	return resolve_devices(b, err);
 }
@@ -307,9 +309,9 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel,  b->lifeline, b->in,
-			     b->out,	  b->err,      b->proc,
-			     b->ways_out, b->slot,     b->ruleset };
+	const int ends[] = { b->channel, b->lifeline, b->in,
+			     b->out,	 b->err,      b->proc,
+			     b->egress,	 b->slot,     b->ruleset };
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
@@ -361,7 +363,7 @@ blueprint_free(struct blueprint *b)
 {
 	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	  &b->out,
 			     &b->err,	  &b->proc,	&b->root, &b->workspace,
-			     &b->scratch, &b->ways_out, &b->slot, &b->ruleset };
+			     &b->scratch, &b->egress,	&b->slot, &b->ruleset };
 
 	free(b->keep);
 	b->keep = NULL;

@@ -69,7 +69,7 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
-	int ways_out;		    /* to the proxy, or -1 */
+	int egress;		    /* to the proxy, or -1 */
 	struct listeners listeners; /* what it is to be sent */
 	int proc;		    /* the host's /proc */
 	int root;		    /* the new root, once it is mounted */

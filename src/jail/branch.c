@@ -36,7 +36,7 @@ struct built {
 
 /* Into the session's jail, as its user. */
 static int
-go_inside(const struct jail *parent, const struct blueprint *b)
+enter_parent_jail(const struct jail *parent, const struct blueprint *b)
 {
 	const int *at = parent->entry;
 
@@ -55,7 +55,7 @@ go_inside(const struct jail *parent, const struct blueprint *b)
 
 /* Its number as the keeper sees it, whose /proc this is. */
 static pid_t
-number_of(int proc, int pidfd)
+pid_of_pidfd(int proc, int pidfd)
 {
 	char path[48], text[512];
 	own_fd int fd = -1;
@@ -73,7 +73,7 @@ number_of(int proc, int pidfd)
 }
 
 static void
-make_init(struct blueprint *b, struct built *out)
+clone_branch_init(struct blueprint *b, struct built *out)
 {
 	int pidfd = -1;
 	/* It joins its groups by itself: the maker is nobody who may clone into
@@ -91,7 +91,7 @@ make_init(struct blueprint *b, struct built *out)
 	if (inside < 0)
 		return;
 	out->step = STEP_MAPS;
-	out->pid = number_of(b->proc, pidfd);
+	out->pid = pid_of_pidfd(b->proc, pidfd);
 	if (out->pid <= 0 || step_is_to_fail(STEP_MAPS) ||
 	    idmap_write_at(b->proc, out->pid, JAIL_UID, JAIL_UID) < 0) {
 		int why = errno;
@@ -104,7 +104,7 @@ make_init(struct blueprint *b, struct built *out)
 }
 
 static void __attribute__((noreturn))
-tell(const struct built *built, int to)
+helper_report(const struct built *built, int to)
 {
 	_exit(write(to, built, sizeof(*built)) == sizeof(*built) ? 0 : 1);
 }
@@ -115,13 +115,13 @@ helper_main(const struct jail *parent, struct blueprint *b, int report)
 	struct built built = { .pid = -1, .step = STEP_CLONE };
 	pid_t maker = -1;
 
-	if (!step_is_to_fail(STEP_CLONE) && go_inside(parent, b) == 0)
+	if (!step_is_to_fail(STEP_CLONE) && enter_parent_jail(parent, b) == 0)
 		maker = fork();
 	if (maker == 0)
-		make_init(b, &built);
+		clone_branch_init(b, &built);
 	if (maker <= 0) {
 		built.sys_errno = errno;
-		tell(&built, report);
+		helper_report(&built, report);
 	}
 	while (waitpid(maker, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -129,7 +129,7 @@ helper_main(const struct jail *parent, struct blueprint *b, int report)
 }
 
 static int
-blame(const struct built *built, struct remit_error *err)
+branch_fail(const struct built *built, struct remit_error *err)
 {
 	errno = built->sys_errno;
 	/* namespaces(7): 32 levels, and as many as `branches` says. */
@@ -145,8 +145,8 @@ blame(const struct built *built, struct remit_error *err)
 
 /* The helper is gone when this comes back, and pid 1 is the keeper's own. */
 static int
-start_inside(struct jail *j, const struct jail *parent, struct blueprint *b,
-	     struct remit_error *err)
+run_helper(struct jail *j, const struct jail *parent, struct blueprint *b,
+	   struct remit_error *err)
 {
 	struct built built = { .pid = -1, .step = STEP_CLONE };
 	own_fd int ours = -1, theirs = -1;
@@ -172,12 +172,13 @@ start_inside(struct jail *j, const struct jail *parent, struct blueprint *b,
 		built.sys_errno = ECHILD;
 	if (built.pid > 0)
 		j->init_pid = built.pid;
-	return built.step == STEP_READY ? 0 : blame(&built, err);
+	return built.step == STEP_READY ? 0 : branch_fail(&built, err);
 }
 
 static int
-lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
-	int in, const char *name, struct remit_error *err)
+branch_lay_out(struct jail *j, struct blueprint *b,
+	       const struct jail_site *site, int in, const char *name,
+	       struct remit_error *err)
 {
 	jail_fill_params(&b->params, b->plan);
 	b->contents = &b->own;
@@ -187,7 +188,7 @@ lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	if (jail_move_up(&b->proc, err) < 0 ||
 	    jail_move_up(&b->slot, err) < 0 ||
 	    jail_make_ends(j, b, in, err) < 0 ||
-	    jail_take_groups(j, b->plan, site, name, err) < 0)
+	    jail_acquire_groups(j, b->plan, site, name, err) < 0)
 		return -1;
 	/* These are for the copy, not for pid 1. */
 	j->entry[JOIN_IN] = take_fd(&b->in);
@@ -211,9 +212,9 @@ jail_branch(struct jail *j, const struct plan *plan,
 	j->branch = true;
 	j->unbuilt = true;
 	j->host_uid = parent->host_uid;
-	if (lay_out(j, &b, site, in, name, err) < 0 ||
+	if (branch_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
-	    start_inside(j, parent, &b, err) < 0 ||
+	    run_helper(j, parent, &b, err) < 0 ||
 	    jail_open_namespaces(j, false, err) < 0)
 		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)

@@ -11,7 +11,7 @@
 #include "jail/part.h"
 
 static void
-report(int channel, uint32_t step, uint32_t detail)
+child_report(int channel, uint32_t step, uint32_t detail)
 {
 	struct step_report r = {
 		.step = step,
@@ -48,7 +48,7 @@ step_exec(const struct blueprint *b)
 }
 
 static void __attribute__((noreturn))
-run_main(const struct blueprint *b)
+child_exec_code(const struct blueprint *b)
 {
 	struct enter_ends ends = { b->in,      b->out,	   b->err,
 				   b->channel, b->ruleset, b->writable[0] };
@@ -58,7 +58,7 @@ run_main(const struct blueprint *b)
 		step = STEP_EXEC;
 		step_exec(b);
 	}
-	report(ends.channel, step, detail);
+	child_report(ends.channel, step, detail);
 	_exit(1);
 }
 
@@ -101,10 +101,10 @@ child_run_bare(struct blueprint *b)
 
 	blueprint_close_others(b);
 	if (build_run(b, &step, &detail) < 0) {
-		report(b->channel, step, detail);
+		child_report(b->channel, step, detail);
 		_exit(1);
 	}
-	run_main(b);
+	child_exec_code(b);
 }
 
 void
@@ -123,13 +123,13 @@ child_run(struct blueprint *b)
 	if (build_run(b, &step, &detail) < 0) {
 		if (warm)
 			report_built(b, step, detail);
-		report(b->channel, step, detail);
+		child_report(b->channel, step, detail);
 		_exit(1);
 	}
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if ((warm || jail_is_looked_into(b->plan)) && send_built(b, warm) < 0)
+	if ((warm || jail_sends_built(b->plan)) && send_built(b, warm) < 0)
 		_exit(1);
 	own_fd_close(&b->workspace);
 	b->workspace = -1;
@@ -144,11 +144,11 @@ child_run(struct blueprint *b)
 	if (!warm) {
 		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 		if (pid < 0) {
-			report(b->channel, STEP_FORK, 0);
+			child_report(b->channel, STEP_FORK, 0);
 			_exit(1);
 		}
 		if (pid == 0)
-			run_main(b);
+			child_exec_code(b);
 	}
 	init_run(b->lifeline, pid, b->plan->forkable);
 }

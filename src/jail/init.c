@@ -36,21 +36,21 @@
 
 /* Sanitizers keep tables outside of the program, and are for tests only. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEPS_MEMORY 1
+#define MEMORY_STAYS 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
 	__has_feature(memory_sanitizer)
-#define KEEPS_MEMORY 1
+#define MEMORY_STAYS 1
 #endif
 #endif
-#ifndef KEEPS_MEMORY
-#define KEEPS_MEMORY 0
+#ifndef MEMORY_STAYS
+#define MEMORY_STAYS 0
 #endif
 
 /* AddressSanitizer would add calls of its own before a function that does not
    return. */
-#define BARE  __attribute__((no_sanitize("address")))
-#define ALONE BARE __attribute__((no_stack_protector, noinline))
+#define UNINSTRUMENTED __attribute__((no_sanitize("address")))
+#define STANDALONE     UNINSTRUMENTED __attribute__((no_stack_protector, noinline))
 
 #if defined(__x86_64__)
 #define LARGEST_PAGE 4096
@@ -67,7 +67,7 @@ struct range {
 /* Everything that is used after the rest is unmapped; whole pages. */
 static struct {
 	pid_t main_pid;
-	bool tells_all;
+	bool reports_all;
 	int signals;
 	struct pollfd polled[2];
 	struct signalfd_siginfo info;
@@ -92,7 +92,7 @@ _Static_assert(sizeof(self) % LARGEST_PAGE == 0, "nothing shares its pages");
 /* ---- before: with the C library ---- */
 
 static int
-lock_self(int lifeline)
+init_lock(int lifeline)
 {
 	sigset_t child;
 
@@ -113,8 +113,8 @@ lock_self(int lifeline)
 /* ---- after: system calls only ---- */
 
 /* Returns what the kernel does: -errno if it fails. */
-static inline BARE __attribute__((always_inline)) long
-raw(long number, long a, long b, long c, long d, long e, long f)
+static inline UNINSTRUMENTED __attribute__((always_inline)) long
+raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
 	register long r10 __asm__("r10") = d;
@@ -145,24 +145,24 @@ raw(long number, long a, long b, long c, long d, long e, long f)
 #endif
 }
 
-static inline BARE __attribute__((always_inline, noreturn)) void
-leave(int code)
+static inline UNINSTRUMENTED __attribute__((always_inline, noreturn)) void
+init_exit(int code)
 {
 	for (;;)
-		raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
+		raw_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
-static ALONE void
-reap(void)
+static STANDALONE void
+init_reap(void)
 {
 	struct exit_report *r = &self.exited.report;
 	const struct rusage *used = &self.used;
 	int status = 0;
 	long pid;
 
-	while ((pid = raw(SYS_wait4, -1, (long)&status, WNOHANG,
-			  (long)&self.used, 0, 0)) > 0) {
-		if (pid != self.main_pid && !self.tells_all)
+	while ((pid = raw_syscall(SYS_wait4, -1, (long)&status, WNOHANG,
+				  (long)&self.used, 0, 0)) > 0) {
+		if (pid != self.main_pid && !self.reports_all)
 			continue;
 		r->wait_status = status;
 		r->pid = (int32_t)pid;
@@ -172,13 +172,13 @@ reap(void)
 				    1000000 +
 			    (uint64_t)(used->ru_utime.tv_usec +
 				       used->ru_stime.tv_usec);
-		raw(SYS_sendto, LIFELINE, (long)&self.exited,
-		    sizeof(self.exited), MSG_NOSIGNAL, 0, 0);
+		raw_syscall(SYS_sendto, LIFELINE, (long)&self.exited,
+			    sizeof(self.exited), MSG_NOSIGNAL, 0, 0);
 	}
 }
 
-static ALONE __attribute__((noreturn)) void
-wait_for_ends(void)
+static STANDALONE __attribute__((noreturn)) void
+init_wait(void)
 {
 	self.polled[0].fd = LIFELINE;
 	self.polled[1].fd = self.signals;
@@ -187,15 +187,15 @@ wait_for_ends(void)
 		long n;
 
 		/* SIGCHLD may have come before the signalfd was there. */
-		reap();
-		n = raw(SYS_ppoll, (long)self.polled, 2, 0, 0, 0, 0);
+		init_reap();
+		n = raw_syscall(SYS_ppoll, (long)self.polled, 2, 0, 0, 0, 0);
 		if (n < 0 && n != -EINTR)
-			leave(1);
+			init_exit(1);
 		/* The keeper sends nothing: readable is its end. */
 		if (n > 0 && self.polled[0].revents)
-			leave(0);
-		while (raw(SYS_read, self.signals, (long)&self.info,
-			   sizeof(self.info), 0, 0, 0) > 0)
+			init_exit(0);
+		while (raw_syscall(SYS_read, self.signals, (long)&self.info,
+				   sizeof(self.info), 0, 0, 0) > 0)
 			;
 	}
 }
@@ -214,7 +214,7 @@ pages_of(uintptr_t from, uintptr_t to)
 }
 
 static void
-keep(struct range r)
+add_kept_range(struct range r)
 {
 	int at = 0;
 
@@ -227,7 +227,7 @@ keep(struct range r)
 }
 
 static void
-diff_memory(void)
+find_kept_memory(void)
 {
 	/* The strings of the program's start end its stack. */
 	const char *last = (const char *)getauxval(AT_EXECFN);
@@ -239,47 +239,48 @@ diff_memory(void)
 		rseq->to = rseq->from + sizeof(struct rseq);
 	}
 	self.page = pages_of(rseq->from, rseq->to);
-	keep(self.page);
-	keep(pages_of((uintptr_t)__executable_start, (uintptr_t)etext));
-	keep(pages_of((uintptr_t)&self, (uintptr_t)(&self + 1)));
+	add_kept_range(self.page);
+	add_kept_range(
+		pages_of((uintptr_t)__executable_start, (uintptr_t)etext));
+	add_kept_range(pages_of((uintptr_t)&self, (uintptr_t)(&self + 1)));
 	self.end =
 		pages_of(0, (uintptr_t)last + (last ? strlen(last) + 1 : 0)).to;
 }
 
-static ALONE void
-wipe(uintptr_t from, uintptr_t to)
+static STANDALONE void
+wipe_range(uintptr_t from, uintptr_t to)
 {
 	for (volatile char *at = (volatile char *)from;
 	     at < (volatile char *)to; at++)
 		*at = 0;
 }
 
-static ALONE void
-unmap(uintptr_t from, uintptr_t to)
+static STANDALONE void
+unmap_range(uintptr_t from, uintptr_t to)
 {
-	if (from < to &&
-	    raw(SYS_munmap, (long)from, (long)(to - from), 0, 0, 0, 0) < 0)
-		leave(1);
+	if (from < to && raw_syscall(SYS_munmap, (long)from, (long)(to - from),
+				     0, 0, 0, 0) < 0)
+		init_exit(1);
 }
 
-static ALONE __attribute__((noreturn)) void
-forget_and_wait(void)
+static STANDALONE __attribute__((noreturn)) void
+init_unmap_and_wait(void)
 {
 	uintptr_t at = 0;
 
 	for (int i = 0; i < KEPT; i++) {
-		unmap(at, self.kept[i].from);
+		unmap_range(at, self.kept[i].from);
 		at = self.kept[i].to;
 	}
-	unmap(at, self.end);
-	wipe(self.page.from, self.rseq.from);
-	wipe(self.rseq.to, self.page.to);
-	wait_for_ends();
+	unmap_range(at, self.end);
+	wipe_range(self.page.from, self.rseq.from);
+	wipe_range(self.rseq.to, self.page.to);
+	init_wait();
 }
 
 /* Call `f` on the stack that stays; it does not return. */
-static inline BARE __attribute__((always_inline, noreturn)) void
-begin(void (*f)(void))
+static inline UNINSTRUMENTED __attribute__((always_inline, noreturn)) void
+call_on_stack(void (*f)(void))
 {
 	char *top = self.stack + sizeof(self.stack);
 
@@ -297,15 +298,15 @@ begin(void (*f)(void))
 	__builtin_unreachable();
 }
 
-BARE void
-init_run(int lifeline, pid_t main_pid, bool tells_all)
+UNINSTRUMENTED void
+init_run(int lifeline, pid_t main_pid, bool reports_all)
 {
 	self.main_pid = main_pid;
-	self.tells_all = tells_all;
+	self.reports_all = reports_all;
 	frame_header(self.exited.header, FRAME_EXITED,
 		     sizeof(self.exited.report));
-	diff_memory();
-	if (lock_self(lifeline) < 0)
+	find_kept_memory();
+	if (init_lock(lifeline) < 0)
 		_exit(1);
-	begin(KEEPS_MEMORY ? wait_for_ends : forget_and_wait);
+	call_on_stack(MEMORY_STAYS ? init_wait : init_unmap_and_wait);
 }

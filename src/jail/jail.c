@@ -69,7 +69,7 @@ make_pipe(int *ours, int *theirs, struct remit_error *err)
 
 /* The code could put others in their place, and share them with a branch. */
 static int
-note_ends(struct jail *j, const struct blueprint *b, struct remit_error *err)
+record_ends(struct jail *j, const struct blueprint *b, struct remit_error *err)
 {
 	const int all[JAIL_ENDS] = { b->in, b->out, b->err, b->channel };
 
@@ -96,9 +96,9 @@ jail_make_ends(struct jail *j, struct blueprint *b, int in,
 	link_open(&j->channel, channel, PARTY_JAIL);
 	if (setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "SO_PASSCRED");
-	if (note_ends(j, b, err) < 0)
+	if (record_ends(j, b, err) < 0)
 		return -1;
-	if (j->alone)
+	if (j->no_init)
 		return 0;
 	if (make_socket(&lifeline, &b->lifeline, err) < 0)
 		return -1;
@@ -170,7 +170,8 @@ jail_note_fail_step(struct lock_params *params, enum step_id from,
 }
 
 static int
-send_params(struct jail *j, struct lock_params *params, struct remit_error *err)
+jail_send_params(struct jail *j, struct lock_params *params,
+		 struct remit_error *err)
 {
 	jail_note_fail_step(params, STEP_PARAMS, STEP_SELF_TEST);
 	if (link_send(&j->channel, FRAME_LOCK_PARAMS, params, sizeof(*params),
@@ -217,7 +218,8 @@ clone_owned(struct clone_args *args, uint32_t owner)
 }
 
 static pid_t
-clone_in(const struct root_template *m, struct clone_args *args, uint32_t owner)
+clone_from_template(const struct root_template *m, struct clone_args *args,
+		    uint32_t owner)
 {
 	pid_t pid;
 
@@ -248,7 +250,7 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)group;
 	}
-	return clone_in(b->root_template, &args, owner);
+	return clone_from_template(b->root_template, &args, owner);
 }
 
 int
@@ -311,29 +313,28 @@ open_export(struct jail *j, const struct blueprint *b, struct remit_error *err)
 }
 
 static int
-lay_out_network(struct blueprint *b, const struct jail_site *site,
-		struct remit_error *err)
+lay_out_egress(struct blueprint *b, const struct jail_site *site,
+	       struct remit_error *err)
 {
 	/* A jail without its proxy would be one without its ways out: no harm,
 	   but not what the plan says. */
-	b->ways_out =
-		fcntl(site->ways_out, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
-	if (b->ways_out < 0)
+	b->egress = fcntl(site->egress, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+	if (b->egress < 0)
 		return fail_sys(err, REMIT_E_INTERNAL, "no proxy");
 	return listeners_list(&b->listeners, b->plan, err);
 }
 
 int
-jail_take_groups(struct jail *j, const struct plan *plan,
-		 const struct jail_site *site, const char *name,
-		 struct remit_error *err)
+jail_acquire_groups(struct jail *j, const struct plan *plan,
+		    const struct jail_site *site, const char *name,
+		    struct remit_error *err)
 {
 	/* Code that can have branches was given ways into groups, and a bare
 	   one counts one process less. */
-	if (!plan->forkable && !j->alone)
+	if (!plan->forkable && !j->no_init)
 		j->spare_groups = site->spare_groups;
-	return cgroup_stock_take(j->spare_groups, &j->group, site->cgroups,
-				 &plan->limits, name, err);
+	return cgroup_stock_acquire(j->spare_groups, &j->group, site->cgroups,
+				    &plan->limits, name, err);
 }
 
 int
@@ -344,7 +345,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 
 	j->host_uid = geteuid();
 	if (plan->by_root) {
-		if (uid_lease_take(&j->lease, err) < 0)
+		if (uid_lease_acquire(&j->lease, err) < 0)
 			return -1;
 		j->host_uid = j->lease.uid;
 	}
@@ -353,7 +354,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		return step_failed_at(err, STEP_RESOLVE);
 	}
 	jail_fill_params(&b->params, plan);
-	if (j->alone) {
+	if (j->no_init) {
 		b->params.bare = true;
 		b->params.uid = j->host_uid;
 		b->params.keeper = (uint32_t)getpid();
@@ -362,7 +363,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		    (plan->exports && open_export(j, b, err) < 0))
 			return step_failed_at(err, STEP_WORKSPACE);
 	}
-	if (plan->proxied && lay_out_network(b, site, err) < 0)
+	if (plan->proxied && lay_out_egress(b, site, err) < 0)
 		return step_failed_at(err, STEP_NETWORK);
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0)
@@ -377,10 +378,10 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		j->write_roots[i].host = take_fd(&b->hosts[i]);
 	if (jail_make_ends(j, b, in, err) < 0 ||
-	    jail_take_groups(j, plan, site, name, err) < 0)
+	    jail_acquire_groups(j, plan, site, name, err) < 0)
 		return -1;
 	/* Nobody is cloned into the groups of a bare jail. */
-	return cgroup_open_joins(&j->group, j->alone, b->groups, err);
+	return cgroup_open_joins(&j->group, j->no_init, b->groups, err);
 }
 
 /* By fork: containers may forbid clone3. */
@@ -421,11 +422,11 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		 bare ? site->runtime_dir : JAIL_RUNTIME);
 	b.argv = argv;
 	b.probe = site->probe;
-	j->alone = bare;
-	j->unbuilt = jail_is_looked_into(plan) && !bare;
+	j->no_init = bare;
+	j->unbuilt = jail_sends_built(plan) && !bare;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
-	    send_params(j, &b.params, err) < 0)
+	    jail_send_params(j, &b.params, err) < 0)
 		return -1;
 	return bare ? start_bare(j, &b, err)
 		    : jail_start(j, &b, geteuid(), err);
@@ -519,7 +520,7 @@ jail_sample(const struct jail *j, struct exit_report *out)
 }
 
 static void
-tell_code(const struct jail *j, int signal)
+signal_code(const struct jail *j, int signal)
 {
 	if (j->run_pidfd >= 0)
 		sys_pidfd_kill(j->run_pidfd, signal);
@@ -528,19 +529,19 @@ tell_code(const struct jail *j, int signal)
 void
 jail_interrupt(struct jail *j)
 {
-	tell_code(j, SIGINT);
+	signal_code(j, SIGINT);
 }
 
 void
 jail_stop(struct jail *j)
 {
-	tell_code(j, SIGSTOP);
+	signal_code(j, SIGSTOP);
 }
 
 void
-jail_go_on(struct jail *j)
+jail_resume(struct jail *j)
 {
-	tell_code(j, SIGCONT);
+	signal_code(j, SIGCONT);
 }
 
 void
@@ -589,7 +590,7 @@ jail_free(struct jail *j)
 		own_fd_close(&j->slots[i]);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
-	cgroup_stock_give(j->spare_groups, &j->group);
+	cgroup_stock_release(j->spare_groups, &j->group);
 	workspace_free(&j->workspace);
 	uid_lease_free(&j->lease);
 	*j = (struct jail)JAIL_INIT;

@@ -3,7 +3,7 @@
  * interpreter inside that waits for its code.
  *
  * Cold (jail_open) the interpreter is started inside. Warm (jail_prepare) the
- * jail is built first; when pid 1 has said so (jail_take_built), a zygote's
+ * jail is built first; when pid 1 has said so (jail_recv_built), a zygote's
  * child joins it (jail_join), and is the keeper's own child from then on.
  *
  * The owner watches the links `channel` (the interpreter) and `lifeline` (pid
@@ -32,7 +32,7 @@ struct jail_site {
 	struct cgroup_stock *spare_groups; /* NULL: each run's are its own */
 	bool probe; /* lock down without an interpreter, then wait */
 	/* Cold: where a plan that is proxied sends its listeners; else -1. */
-	int ways_out;
+	int egress;
 };
 
 struct root_template;
@@ -62,7 +62,7 @@ write_root_close(struct write_root *w)
 
 struct jail {
 	pid_t init_pid; /* 0 once it is reaped */
-	pid_t run_pid;	/* 0 until jail_meet(), -1 if nobody spoke */
+	pid_t run_pid;	/* 0 until jail_identify(), -1 if nobody spoke */
 	int run_pidfd;
 	uint64_t roots;	 /* jail_roots() of what was mounted */
 	bool warm;	 /* the code is a child of the keeper */
@@ -86,7 +86,7 @@ struct jail {
 	struct uid_lease lease;
 	struct cgroup group;
 	struct cgroup_stock *spare_groups; /* where they go, or NULL */
-	bool alone;    /* the first process is the code: no pid 1 */
+	bool no_init;  /* the first process is the code: no pid 1 */
 	bool unjailed; /* the unsafe tier: a plain process, no jail */
 	struct workspace workspace; /* of a bare jail */
 };
@@ -129,7 +129,7 @@ int jail_prepare(struct jail *j, const struct plan *plan,
 uint64_t jail_roots(const struct plan *plan);
 /* When the lifeline of one that is unbuilt is readable for the first time. A
    cold one is only if something of it is looked at in the end. */
-int jail_take_built(struct jail *j, const struct plan *plan,
+int jail_recv_built(struct jail *j, const struct plan *plan,
 		    struct remit_error *err) must_check;
 /* Send the zygote the command that puts a child into the jail. */
 int jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
@@ -160,7 +160,7 @@ int jail_open_unsafe(struct jail *j, const struct plan *plan,
  * speaks, and take the listener if it brings one. What the lock-down itself
  * tries then waits for an answer (notice.h).
  */
-int jail_meet(struct jail *j, struct remit_error *err) must_check;
+int jail_identify(struct jail *j, struct remit_error *err) must_check;
 /*
  * When it says that it is locked: check from outside that its groups, filters,
  * rights and user are what the plan says.
@@ -184,7 +184,7 @@ void jail_sample(const struct jail *j, struct exit_report *out);
 void jail_interrupt(struct jail *j); /* SIGINT to the code */
 /* SIGSTOP and SIGCONT. It takes a moment (proc.h). */
 void jail_stop(struct jail *j);
-void jail_go_on(struct jail *j);
+void jail_resume(struct jail *j);
 void jail_kill(struct jail *j);
 
 enum jail_death {

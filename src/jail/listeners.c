@@ -29,10 +29,10 @@ add_port(struct listeners *l, bool is_v6, uint16_t port)
 static bool
 is_loopback(const struct address *a)
 {
-	static const struct address four = { .bytes = { 127 } };
-	static const struct address six = { true, { [15] = 1 } };
+	static const struct address v4 = { .bytes = { 127 } };
+	static const struct address v6 = { true, { [15] = 1 } };
 
-	return address_is_in(a, &four, 8) || address_equal(a, &six);
+	return address_is_in(a, &v4, 8) || address_equal(a, &v6);
 }
 
 static void
@@ -76,7 +76,7 @@ listeners_list(struct listeners *out, const struct plan *plan,
 /* ---- in pid 1 ---- */
 
 static struct sockaddr_in
-place(in_addr_t address, in_port_t port)
+listener_address(in_addr_t address, in_port_t port)
 {
 	return (struct sockaddr_in){
 		.sin_family = AF_INET,
@@ -86,9 +86,9 @@ place(in_addr_t address, in_port_t port)
 }
 
 static int
-request(int fd, struct ifreq *r, unsigned long what, in_addr_t value)
+loopback_ioctl(int fd, struct ifreq *r, unsigned long what, in_addr_t value)
 {
-	struct sockaddr_in a = place(value, 0);
+	struct sockaddr_in a = listener_address(value, 0);
 
 	memcpy(&r->ifr_addr, &a, sizeof(a));
 	return ioctl(fd, what, r);
@@ -101,9 +101,9 @@ add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
 	struct ifreq r = { 0 };
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "lo:%u", number);
-	if (request(fd, &r, SIOCSIFADDR, address) < 0)
+	if (loopback_ioctl(fd, &r, SIOCSIFADDR, address) < 0)
 		return -1;
-	return request(fd, &r, SIOCSIFNETMASK, mask);
+	return loopback_ioctl(fd, &r, SIOCSIFNETMASK, mask);
 }
 
 /*
@@ -121,7 +121,7 @@ add_all_to_loopback(int fd)
 }
 
 static int
-add_four(int fd, unsigned number, const struct address *a)
+add_v4(int fd, unsigned number, const struct address *a)
 {
 	in_addr_t address;
 
@@ -130,7 +130,7 @@ add_four(int fd, unsigned number, const struct address *a)
 }
 
 static int
-add_six(const struct ifreq *device, const struct address *a)
+add_v6(const struct ifreq *device, const struct address *a)
 {
 	own_fd int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct in6_ifreq r = {
@@ -160,8 +160,8 @@ set_up_loopback(const struct listeners *l)
 		/* The others are there already. */
 		if (l->everywhere && !a->is_v6)
 			continue;
-		if ((a->is_v6 ? add_six(&r, a)
-			      : add_four(fd, (unsigned)i + 2, a)) < 0)
+		if ((a->is_v6 ? add_v6(&r, a)
+			      : add_v4(fd, (unsigned)i + 2, a)) < 0)
 			return -1;
 	}
 	return 0;
@@ -174,9 +174,10 @@ send_socket(int to, int fd)
 }
 
 static int
-open_names(int to)
+open_dns(int to)
 {
-	struct sockaddr_in a = place(htonl(LISTENERS_DNS), htons(53));
+	struct sockaddr_in a =
+		listener_address(htonl(LISTENERS_DNS), htons(53));
 	own_fd int fd =
 		socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -208,7 +209,7 @@ open_port(int to, struct listener_port p)
 int
 listeners_open(const struct listeners *l, int to, uint32_t *detail)
 {
-	if (set_up_loopback(l) < 0 || open_names(to) < 0)
+	if (set_up_loopback(l) < 0 || open_dns(to) < 0)
 		return -1;
 	for (size_t i = 0; i < l->port_count; i++) {
 		*detail = (uint32_t)i + 1;
@@ -222,18 +223,18 @@ listeners_open(const struct listeners *l, int to, uint32_t *detail)
 /* ---- in the proxy ---- */
 
 int
-listeners_take(int from, int *fds, size_t *count)
+listeners_recv(int from, int *fds, size_t *count)
 {
 	for (*count = 0; *count <= LISTENERS_MAX;) {
 		int got[PASS_MAX];
 		size_t n;
-		char word;
+		char tag;
 
-		if (pass_receive(from, &word, 1, got, &n, 0) != 1)
+		if (pass_receive(from, &tag, 1, got, &n, 0) != 1)
 			return -1;
-		if (word == 'e' && !n)
+		if (tag == 'e' && !n)
 			return 0;
-		if (word != 'l' || n != 1 || *count == LISTENERS_MAX)
+		if (tag != 'l' || n != 1 || *count == LISTENERS_MAX)
 			return -1;
 		fds[(*count)++] = got[0];
 	}

@@ -45,6 +45,6 @@ int listeners_open(const struct listeners *l, int to,
 
 /* In the proxy: take what was sent; the first is for names, the others listen.
    -1 if they do not come. */
-int listeners_take(int from, int *fds, size_t *count) must_check;
+int listeners_recv(int from, int *fds, size_t *count) must_check;
 
 #endif

@@ -17,15 +17,15 @@
 #define LOCK_CHANNEL_FD 3
 #define LOCK_RULESET_FD 4
 
-enum order_skip { /* only in test builds */
-		  LOCK_SKIP_LANDLOCK = 1,
-		  LOCK_SKIP_SECCOMP = 2,
-		  LOCK_SKIP_ROOT = 4, /* the host's directories are in sight */
+enum lock_skip { /* only in test builds */
+		 LOCK_SKIP_LANDLOCK = 1,
+		 LOCK_SKIP_SECCOMP = 2,
+		 LOCK_SKIP_ROOT = 4, /* the host's directories are in sight */
 };
 
 /* The resource limits that a process in a jail gets, in the order of the table
    in enter.c. */
-enum order_limit {
+enum lock_limit {
 	LOCK_LIMIT_AS,
 	LOCK_LIMIT_CPU,
 	LOCK_LIMIT_NPROC,

@@ -21,7 +21,7 @@
 	  .root = -1,                                          \
 	  .ruleset = -1,                                       \
 	  .workspace = -1,                                     \
-	  .ways_out = -1,                                      \
+	  .egress = -1,                                        \
 	  .own = CONTENTS_INIT,                                \
 	  .groups = { [0 ... CGROUP_CONTROLLERS - 1] = -1 },   \
 	  .writable = { -1, -1 },                              \
@@ -46,7 +46,7 @@ enum built_fd {
 
 /* Whether pid 1 of a cold jail has anything for the keeper. */
 static inline bool
-jail_is_looked_into(const struct plan *p)
+jail_sends_built(const struct plan *p)
 {
 	return p->exports || p->write_roots || p->forkable;
 }
@@ -59,9 +59,9 @@ int jail_lay_out(struct jail *j, struct blueprint *b,
 int jail_move_up(int *fd, struct remit_error *err) must_check;
 int jail_make_ends(struct jail *j, struct blueprint *b, int in,
 		   struct remit_error *err) must_check;
-int jail_take_groups(struct jail *j, const struct plan *plan,
-		     const struct jail_site *site, const char *name,
-		     struct remit_error *err) must_check;
+int jail_acquire_groups(struct jail *j, const struct plan *plan,
+			const struct jail_site *site, const char *name,
+			struct remit_error *err) must_check;
 /* While pid 1 waits to be released: later it cannot be looked at any more. */
 int jail_open_namespaces(struct jail *j, bool proxied,
 			 struct remit_error *err) must_check;
@@ -80,7 +80,7 @@ void jail_close_entry(struct jail *j, bool but_namespaces);
 void child_run(struct blueprint *b) __attribute__((noreturn));
 /* Never returns. Tells how main_pid ended, or every child: branches of the
    code. Drops all rights, keeps only the lifeline open. */
-void init_run(int lifeline, pid_t main_pid, bool tells_all)
+void init_run(int lifeline, pid_t main_pid, bool reports_all)
 	__attribute__((noreturn));
 /* The one process of a bare jail: it builds, enters, and is the code. */
 void child_run_bare(struct blueprint *b) __attribute__((noreturn));

@@ -7,11 +7,11 @@
 
 #include "base/number.h"
 
-#define DIRECTORY "/run/remit"
-#define FILE	  DIRECTORY "/uids"
+#define UID_POOL_DIRECTORY "/run/remit"
+#define UID_POOL_FILE	   UID_POOL_DIRECTORY "/uids"
 
 static int
-base_of(uint32_t *out, struct remit_error *err)
+uid_pool_base(uint32_t *out, struct remit_error *err)
 {
 	const char *text = getenv("REMIT_UID_BASE");
 	uint64_t n = UID_POOL_BASE;
@@ -26,25 +26,27 @@ base_of(uint32_t *out, struct remit_error *err)
 }
 
 int
-uid_lease_take(struct uid_lease *out, struct remit_error *err)
+uid_lease_acquire(struct uid_lease *out, struct remit_error *err)
 {
 	/* Behind the last one: it and those before are likely to be taken. */
-	static uint32_t begin;
+	static uint32_t next_slot;
 	own_fd int fd = -1;
 	uint32_t base = 0;
 
-	if (base_of(&base, err) < 0)
+	if (uid_pool_base(&base, err) < 0)
 		return -1;
-	if (mkdir(DIRECTORY, 0755) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", DIRECTORY);
-	fd = open(FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (mkdir(UID_POOL_DIRECTORY, 0755) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s",
+				UID_POOL_DIRECTORY);
+	fd = open(UID_POOL_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
 	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open %s", FILE);
+		return fail_sys(err, REMIT_E_KERNEL, "open %s", UID_POOL_FILE);
 	/* Start anywhere: neighbours in time do not queue for the same byte. */
-	if (!begin)
-		begin = (uint32_t)getpid();
+	if (!next_slot)
+		next_slot = (uint32_t)getpid();
 	for (uint32_t i = 0; i < UID_POOL_SIZE; i++) {
-		uint32_t slot = (begin + i) % UID_POOL_SIZE;
+		uint32_t slot = (next_slot + i) % UID_POOL_SIZE;
 		struct flock lock = {
 			.l_type = F_WRLCK,
 			.l_whence = SEEK_SET,
@@ -53,13 +55,14 @@ uid_lease_take(struct uid_lease *out, struct remit_error *err)
 		};
 
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
-			begin = slot + 1;
+			next_slot = slot + 1;
 			out->uid = base + slot;
 			out->fd = take_fd(&fd);
 			return 0;
 		}
 		if (errno != EAGAIN && errno != EACCES)
-			return fail_sys(err, REMIT_E_KERNEL, "lock %s", FILE);
+			return fail_sys(err, REMIT_E_KERNEL, "lock %s",
+					UID_POOL_FILE);
 	}
 	return fail(err, REMIT_E_BUSY, "all %u user ids are in use",
 		    UID_POOL_SIZE);

@@ -21,7 +21,8 @@ struct uid_lease {
 
 #define UID_LEASE_INIT { .fd = -1 }
 
-int uid_lease_take(struct uid_lease *out, struct remit_error *err) must_check;
+int uid_lease_acquire(struct uid_lease *out,
+		      struct remit_error *err) must_check;
 void uid_lease_free(struct uid_lease *l);
 
 #endif

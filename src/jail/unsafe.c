@@ -16,7 +16,8 @@
 extern char **environ;
 
 static void __attribute__((noreturn))
-child_main(const struct plan *plan, char *const argv[], const int ends[4])
+unsafe_child_main(const struct plan *plan, char *const argv[],
+		  const int ends[4])
 {
 	sigset_t none;
 
@@ -33,7 +34,7 @@ child_main(const struct plan *plan, char *const argv[], const int ends[4])
 }
 
 static int
-make_ends(struct jail *j, int ends[4], int in, struct remit_error *err)
+unsafe_make_ends(struct jail *j, int ends[4], int in, struct remit_error *err)
 {
 	int out[2], errs[2], pair[2];
 
@@ -76,12 +77,12 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 	pid_t pid;
 
 	snprintf(boot, sizeof(boot), "%s/boot.py", site->runtime_dir);
-	j->unjailed = j->alone = true;
-	if (make_ends(j, ends, in, err) < 0)
+	j->unjailed = j->no_init = true;
+	if (unsafe_make_ends(j, ends, in, err) < 0)
 		return -1;
 	pid = sys_clone3(&args);
 	if (pid == 0)
-		child_main(plan, argv, ends);
+		unsafe_child_main(plan, argv, ends);
 	for (int i = 0; i < 4; i++)
 		close(ends[i]);
 	if (pid < 0)

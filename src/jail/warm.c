@@ -15,7 +15,7 @@
 /* The part of the rules that every clone of a root template has is the keeper's
    work: it has all of it open. */
 static int
-begin_rules(struct blueprint *b, struct remit_error *err)
+prepare_shared_rules(struct blueprint *b, struct remit_error *err)
 {
 	struct step_report r = { .step = STEP_LANDLOCK_RULES };
 
@@ -49,7 +49,8 @@ jail_prepare(struct jail *j, const struct plan *plan,
 	j->entry[JOIN_CHANNEL] = take_fd(&b.channel);
 	if (cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err) <
 		    0 ||
-	    begin_rules(&b, err) < 0 || blueprint_list_kept(&b, err) < 0)
+	    prepare_shared_rules(&b, err) < 0 ||
+	    blueprint_list_kept(&b, err) < 0)
 		return -1;
 	return jail_start(j, &b, owner, err);
 }
@@ -73,12 +74,12 @@ jail_roots(const struct plan *plan)
 }
 
 int
-jail_take_built(struct jail *j, const struct plan *plan,
+jail_recv_built(struct jail *j, const struct plan *plan,
 		struct remit_error *err)
 {
 	int got[PASS_MAX], built[BUILT_FDS];
 	struct step_report r;
-	size_t count, own;
+	size_t count, fixed_count;
 
 	j->unbuilt = false;
 	if (pass_receive(j->lifeline.fd, &r, sizeof(r), got, &count,
@@ -87,13 +88,14 @@ jail_take_built(struct jail *j, const struct plan *plan,
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
 	/* Then the slots of its branches. */
-	own = (size_t)__builtin_popcount(r.detail);
-	if (count < own || pass_place(got, own, r.detail, built, BUILT_FDS) < 0)
+	fixed_count = (size_t)__builtin_popcount(r.detail);
+	if (count < fixed_count ||
+	    pass_place(got, fixed_count, r.detail, built, BUILT_FDS) < 0)
 		return fail(err, REMIT_E_INTERNAL, "descriptors are missing");
-	for (size_t i = own; i < count; i++)
-		j->slots[i - own] = got[i];
+	for (size_t i = fixed_count; i < count; i++)
+		j->slots[i - fixed_count] = got[i];
 	if (plan->forkable && !j->branch &&
-	    count - own != plan->policy->branches)
+	    count - fixed_count != plan->policy->branches)
 		return fail(err, REMIT_E_INTERNAL, "no slots came");
 	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
 	j->export = built[BUILT_WORKSPACE];
@@ -139,7 +141,7 @@ jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	jail_note_fail_step(&cmd.params, STEP_ONE_THREAD, STEP_JAIL_USER);
 	jail_note_fail_step(&cmd.params, STEP_SESSION, STEP_NO_NEW_PRIVS);
 	jail_note_fail_step(&cmd.params, STEP_CLOSE, STEP_SELF_TEST);
-	if (zygote_command(z, &cmd, j->entry, err) < 0)
+	if (zygote_send(z, &cmd, j->entry, err) < 0)
 		return -1;
 	jail_close_entry(j, plan->forkable);
 	return 0;

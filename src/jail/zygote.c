@@ -18,7 +18,7 @@
 #include "jail/seccomp/filter.h"
 
 /* Libraries that start threads when they are imported could not be forked. */
-static char *const environment[] = {
+static char *const zygote_environment[] = {
 	"LD_BIND_NOW=1", /* once, and not in every child */
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
@@ -40,7 +40,7 @@ static char *const environment[] = {
  * too.
  */
 static int
-become(uint32_t uid)
+zygote_become(uint32_t uid)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
@@ -64,9 +64,9 @@ zygote_main(struct blueprint *b, uint32_t uid)
 
 	blueprint_close_others(b);
 	if (build_run(b, &a.report.step, &a.report.detail) == 0 &&
-	    (!b->by_root || become(uid) == 0) &&
+	    (!b->by_root || zygote_become(uid) == 0) &&
 	    enter_run(&b->params, &ends, &a.report.step, &a.report.detail) == 0)
-		execve(b->plan->interpreter->real, b->argv, environment);
+		execve(b->plan->interpreter->real, b->argv, zygote_environment);
 	snprintf(a.text, sizeof(a.text), "step \"%s\" failed: %s",
 		 steps[a.report.step].name, strerror(errno));
 	send(ends.channel, &a, sizeof(a), MSG_NOSIGNAL);
@@ -74,7 +74,7 @@ zygote_main(struct blueprint *b, uint32_t uid)
 }
 
 static size_t
-append(char **argv, size_t n, const struct list *l)
+argv_append(char **argv, size_t n, const struct list *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		argv[n++] = l->items[i];
@@ -83,7 +83,7 @@ append(char **argv, size_t n, const struct list *l)
 
 /* The modules of packages are foreign code, which only a jail may import. */
 static size_t
-append_path(char **argv, size_t n, const struct interpreter *in)
+argv_append_path(char **argv, size_t n, const struct interpreter *in)
 {
 	for (size_t i = 0; i < in->sys_path.count; i++)
 		if (!interpreter_is_packages(in, in->sys_path.items[i]))
@@ -93,8 +93,8 @@ append_path(char **argv, size_t n, const struct interpreter *in)
 
 /* executable, prefix, exec_prefix, paths, "--", environment, "--", modules. */
 static char **
-make_argv(const struct plan *plan, const struct list *env,
-	  const struct list *preload)
+zygote_make_argv(const struct plan *plan, const struct list *env,
+		 const struct list *preload)
 {
 	const struct interpreter *in = plan->interpreter;
 	char *const fixed[] = {
@@ -119,11 +119,11 @@ make_argv(const struct plan *plan, const struct list *env,
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		argv[n++] = fixed[i];
-	n = append_path(argv, n, in);
+	n = argv_append_path(argv, n, in);
 	argv[n++] = "--";
-	n = append(argv, n, env);
+	n = argv_append(argv, n, env);
 	argv[n++] = "--";
-	append(argv, n, preload);
+	argv_append(argv, n, preload);
 	return argv;
 }
 
@@ -136,7 +136,7 @@ open_high(const char *path, int flags)
 }
 
 static int
-make_ends(struct zygote *z, struct blueprint *b, struct remit_error *err)
+zygote_make_ends(struct zygote *z, struct blueprint *b, struct remit_error *err)
 {
 	int pair[2];
 
@@ -156,7 +156,7 @@ make_ends(struct zygote *z, struct blueprint *b, struct remit_error *err)
 }
 
 static int
-start(struct zygote *z, struct blueprint *b, struct remit_error *err)
+zygote_start(struct zygote *z, struct blueprint *b, struct remit_error *err)
 {
 	struct clone_args args = {
 		.flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS,
@@ -183,7 +183,7 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	    const struct list *preload, struct remit_error *err)
 {
 	struct plan bare = *plan;
-	own_mem char **argv = make_argv(plan, env, preload);
+	own_mem char **argv = zygote_make_argv(plan, env, preload);
 	own(blueprint) struct blueprint b =
 		BLUEPRINT_FOR(&bare, site, BLUEPRINT_ZYGOTE);
 	size_t runtime = 0;
@@ -205,19 +205,20 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	bare.mount_count = runtime;
 	z->host_uid = geteuid();
 	if (plan->by_root) {
-		if (uid_lease_take(&z->lease, err) < 0)
+		if (uid_lease_acquire(&z->lease, err) < 0)
 			return -1;
 		z->host_uid = z->lease.uid;
 	}
 	if (blueprint_resolve(&b, z->host_uid, err) < 0 ||
-	    make_ends(z, &b, err) < 0 || blueprint_list_kept(&b, err) < 0)
+	    zygote_make_ends(z, &b, err) < 0 ||
+	    blueprint_list_kept(&b, err) < 0)
 		return -1;
-	return start(z, &b, err);
+	return zygote_start(z, &b, err);
 }
 
 int
-zygote_command(struct zygote *z, const struct join_command *cmd,
-	       const int fds[JOIN_FDS], struct remit_error *err)
+zygote_send(struct zygote *z, const struct join_command *cmd,
+	    const int fds[JOIN_FDS], struct remit_error *err)
 {
 	struct join_command out = *cmd;
 
@@ -229,8 +230,7 @@ zygote_command(struct zygote *z, const struct join_command *cmd,
 }
 
 int
-zygote_answer(struct zygote *z, struct join_answer *out,
-	      struct remit_error *err)
+zygote_recv(struct zygote *z, struct join_answer *out, struct remit_error *err)
 {
 	ssize_t n = recv(z->control, out, sizeof(*out), MSG_DONTWAIT);
 

@@ -24,11 +24,11 @@ struct zygote {
 int zygote_open(struct zygote *z, const struct plan *plan,
 		const struct jail_site *site, const struct list *env,
 		const struct list *preload, struct remit_error *err) must_check;
-int zygote_command(struct zygote *z, const struct join_command *cmd,
-		   const int fds[JOIN_FDS], struct remit_error *err) must_check;
+int zygote_send(struct zygote *z, const struct join_command *cmd,
+		const int fds[JOIN_FDS], struct remit_error *err) must_check;
 /* 1 with the next answer, 0 if there is none yet, -1 if it is gone. */
-int zygote_answer(struct zygote *z, struct join_answer *out,
-		  struct remit_error *err) must_check;
+int zygote_recv(struct zygote *z, struct join_answer *out,
+		struct remit_error *err) must_check;
 /* Kills it and waits for it, if it was not reaped before. */
 void zygote_free(struct zygote *z);
 

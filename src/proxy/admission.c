@@ -24,27 +24,27 @@ enum pending_outcome {
 };
 
 static const struct pending_answer *
-find_said(const struct pending *h, const struct relay *r)
+pending_find_answer(const struct pending *h, const struct relay *r)
 {
-	for (uint32_t i = 0; i < h->said_count; i++)
-		if (h->said[i].port == r->port &&
-		    !strcmp(h->said[i].host, r->host))
-			return &h->said[i];
+	for (uint32_t i = 0; i < h->answer_count; i++)
+		if (h->answers[i].port == r->port &&
+		    !strcmp(h->answers[i].host, r->host))
+			return &h->answers[i];
 	return NULL;
 }
 
 static bool
-is_for(const struct pending *h, const struct relay *r)
+pending_matches(const struct pending *h, const struct relay *r)
 {
-	return r->state == RELAY_HELD && r->port == h->port &&
+	return r->state == RELAY_PENDING && r->port == h->port &&
 	       !strcmp(r->host, h->host);
 }
 
 static int
-ask(struct gate *g, const struct relay *r)
+pending_ask(struct gate *g, const struct relay *r)
 {
 	struct pending *h = &g->pending;
-	struct proxy_question q = { .id = ++h->count, .port = r->port };
+	struct proxy_prompt q = { .id = ++h->count, .port = r->port };
 
 	snprintf(q.host, sizeof(q.host), "%s", r->host);
 	snprintf(h->host, sizeof(h->host), "%s", r->host);
@@ -56,7 +56,7 @@ ask(struct gate *g, const struct relay *r)
 
 /* What leads to no public host is no question: the answer would be wrong. */
 static bool
-can_be_asked(const struct relay *r)
+pending_can_ask(const struct relay *r)
 {
 	struct address a;
 
@@ -69,24 +69,24 @@ static enum pending_outcome
 pending_check(struct gate *g, struct relay *r)
 {
 	struct pending *h = &g->pending;
-	const struct pending_answer *said = find_said(h, r);
+	const struct pending_answer *known = pending_find_answer(h, r);
 
-	if (said)
-		return said->is_allowed ? PENDING_HOST_ALLOWED
-					: PENDING_HOST_REFUSED;
-	if (!h->asks || !can_be_asked(r) ||
-	    (!h->is_waiting && h->count == PENDING_QUESTIONS_MAX))
+	if (known)
+		return known->is_allowed ? PENDING_HOST_ALLOWED
+					 : PENDING_HOST_REFUSED;
+	if (!h->prompts || !pending_can_ask(r) ||
+	    (!h->is_waiting && h->count == PENDING_PROMPTS_MAX))
 		return PENDING_HOST_REFUSED;
 	relay_suspend(r);
-	if (h->is_waiting || ask(g, r) == 0)
+	if (h->is_waiting || pending_ask(g, r) == 0)
 		return PENDING_HOST_ASKED;
 	return PENDING_HOST_REFUSED;
 }
 
 static void
-remember(struct pending *h, bool is_allowed)
+pending_remember(struct pending *h, bool is_allowed)
 {
-	struct pending_answer *s = &h->said[h->said_count++];
+	struct pending_answer *s = &h->answers[h->answer_count++];
 
 	/* There is room for the answer to every question. */
 	memcpy(s->host, h->host, sizeof(s->host));
@@ -96,21 +96,21 @@ remember(struct pending *h, bool is_allowed)
 
 /* The next that is held, if anybody may still be asked. */
 static void
-go_on(struct gate *g)
+pending_ask_next(struct gate *g)
 {
 	struct pending *h = &g->pending;
 
 	for (int i = 0; i < RELAYS_MAX && !h->is_waiting; i++) {
 		struct relay *r = &g->relays[i];
 
-		if (r->state == RELAY_HELD &&
-		    (h->count == PENDING_QUESTIONS_MAX || ask(g, r) < 0))
+		if (r->state == RELAY_PENDING &&
+		    (h->count == PENDING_PROMPTS_MAX || pending_ask(g, r) < 0))
 			admission_settle(r, false);
 	}
 }
 
 void
-pending_settle(struct gate *g, const struct proxy_answer *a)
+pending_settle(struct gate *g, const struct proxy_prompt_answer *a)
 {
 	struct pending *h = &g->pending;
 
@@ -119,11 +119,11 @@ pending_settle(struct gate *g, const struct proxy_answer *a)
 	h->is_waiting = false;
 	/* A no is a no. */
 	if (a->allowed != 1)
-		remember(h, a->allowed != 0);
+		pending_remember(h, a->allowed != 0);
 	for (int i = 0; i < RELAYS_MAX; i++)
-		if (is_for(h, &g->relays[i]))
+		if (pending_matches(h, &g->relays[i]))
 			admission_settle(&g->relays[i], a->allowed != 0);
-	go_on(g);
+	pending_ask_next(g);
 }
 
 /* ---- what entries say ---- */
@@ -132,8 +132,8 @@ pending_settle(struct gate *g, const struct proxy_answer *a)
 static struct relay_use *
 use_of(struct relay *r)
 {
-	return r->rule == &r->any
-		       ? &r->use
+	return r->rule == &r->any_rule
+		       ? &r->any_use
 		       : &r->gate->uses[r->rule - r->gate->rules.rows];
 }
 
@@ -142,16 +142,16 @@ use_of(struct relay *r)
 static const struct host_rule *
 rule_or_any(struct relay *r, const struct host_rule *rule)
 {
-	if (rule || (!r->gate->any && !r->is_allowed))
+	if (rule || (!r->gate->allows_public && !r->is_allowed))
 		return rule;
-	r->any = (struct host_rule){
+	r->any_rule = (struct host_rule){
 		.port = r->port,
-		.kind = r->gate->any || !r->name
+		.kind = r->gate->allows_public || !r->name
 				? HOST_TCP
 				: host_rule_usual_kind(r->port),
 	};
-	r->use = (struct relay_use){ 0 };
-	return &r->any;
+	r->any_use = (struct relay_use){ 0 };
+	return &r->any_rule;
 }
 
 /* No entry names its host. */
@@ -167,7 +167,7 @@ check_unnamed(struct relay *r)
 
 /* All that was asked of it is as it should be. */
 static void
-admit(struct relay *r)
+let_through(struct relay *r)
 {
 	uint64_t most = r->rule->most_connections;
 
@@ -177,14 +177,14 @@ admit(struct relay *r)
 	}
 	use_of(r)->connections++;
 	use_of(r)->bytes += r->out.len;
-	relay_find(r);
+	relay_resolve(r);
 }
 
 /* ---- plain requests ---- */
 
 /* No other form of a target names no other host. */
 static bool
-is_own_target(struct http_text t)
+is_origin_form(struct http_text t)
 {
 	return t.text[0] == '/' || (t.len == 1 && t.text[0] == '*');
 }
@@ -194,7 +194,7 @@ check_request(const struct relay *r, const struct http_head *h)
 {
 	unsigned method;
 
-	if (!is_own_target(h->target) || strcmp(h->host, r->host) != 0 ||
+	if (!is_origin_form(h->target) || strcmp(h->host, r->host) != 0 ||
 	    (h->port && h->port != r->port))
 		return LEDGER_OTHER_NAME;
 	if (!r->is_single)
@@ -287,7 +287,7 @@ read_bytes(struct relay *r)
 	if (found == HEAD_MORE && !r->out.len)
 		relay_end(r);
 	else if (why == LEDGER_LET_THROUGH)
-		admit(r);
+		let_through(r);
 	else
 		relay_refuse(r, why);
 }
@@ -299,7 +299,7 @@ find_credential(struct relay *r)
 	const struct gate *g = r->gate;
 	const struct vault_row *v = vault_find(&g->vault, r->rule, r->host);
 
-	if (!v || r->rule == &r->any)
+	if (!v || r->rule == &r->any_rule)
 		return;
 	r->credential = &v->header;
 	if (r->rule->kind == HOST_TLS)
@@ -308,15 +308,15 @@ find_credential(struct relay *r)
 
 /* Its entry is known: do its bytes have to say anything? */
 static void
-begin_bytes(struct relay *r)
+start_reading(struct relay *r)
 {
 	find_credential(r);
 	r->is_single = r->rule->methods || r->credential;
 	if (r->rule->kind == HOST_TCP) {
-		admit(r);
+		let_through(r);
 		return;
 	}
-	relay_hear(r);
+	relay_await_head(r);
 	if (r->state == RELAY_HEAD && r->out.len)
 		read_bytes(r);
 }
@@ -324,7 +324,7 @@ begin_bytes(struct relay *r)
 /* ---- clients that ask for a proxy ---- */
 
 static int
-answer(struct relay *r, const char *text)
+send_to_code(struct relay *r, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -335,7 +335,7 @@ answer(struct relay *r, const char *text)
 }
 
 static void
-answer_no(struct relay *r, const char *status)
+send_refusal(struct relay *r, const char *status)
 {
 	char text[256];
 
@@ -343,7 +343,7 @@ answer_no(struct relay *r, const char *status)
 		 "HTTP/1.1 %s\r\nContent-Length: 0\r\nConnection: close\r\n"
 		 "\r\n",
 		 status);
-	if (answer(r, text) < 0)
+	if (send_to_code(r, text) < 0)
 		relay_cut(r);
 	else
 		relay_end(r);
@@ -351,7 +351,7 @@ answer_no(struct relay *r, const char *status)
 
 /* Whom it asks for; its entry, if there is one. */
 static void
-take_ask(struct relay *r, const struct http_proxy_request *a)
+set_proxy_target(struct relay *r, const struct http_proxy_request *a)
 {
 	struct gate *g = r->gate;
 	const struct host_rule *named;
@@ -367,8 +367,8 @@ take_ask(struct relay *r, const struct http_proxy_request *a)
 		return;
 	}
 	named = host_rules_name_port(&g->rules, a->host, a->port);
-	if (named || g->any || g->pending.asks)
-		r->name = names_take(&g->names, a->host);
+	if (named || g->allows_public || g->pending.prompts)
+		r->name = names_get(&g->names, a->host);
 	r->rule = r->name ? rule_or_any(r, named) : NULL;
 }
 
@@ -379,10 +379,10 @@ open_tunnel(struct relay *r, const struct http_head *h)
 
 	f->len -= h->len;
 	memmove(f->data, f->data + h->len, f->len);
-	if (answer(r, "HTTP/1.1 200 Connection established\r\n\r\n") < 0)
+	if (send_to_code(r, "HTTP/1.1 200 Connection established\r\n\r\n") < 0)
 		relay_cut(r);
 	else
-		begin_bytes(r);
+		start_reading(r);
 }
 
 /* A request through a proxy is the only one of its connection. */
@@ -401,34 +401,34 @@ pass_request(struct relay *r, const struct http_head *h,
 	if (why == LEDGER_LET_THROUGH)
 		why = write_request(r, h, a->target);
 	if (why == LEDGER_LET_THROUGH) {
-		admit(r);
+		let_through(r);
 		return;
 	}
 	ledger_note(r->gate->ledger, r->host, r->port, why);
-	answer_no(r, "403 Forbidden");
+	send_refusal(r, "403 Forbidden");
 }
 
 static void
-deny_ask(struct relay *r)
+deny_proxy_request(struct relay *r)
 {
 	ledger_note(r->gate->ledger, r->host, r->port, LEDGER_NOT_NAMED);
-	answer_no(r, "403 Forbidden");
+	send_refusal(r, "403 Forbidden");
 }
 
 static void
-serve_ask(struct relay *r, const struct http_head *h,
-	  const struct http_proxy_request *a)
+serve_proxy_request(struct relay *r, const struct http_head *h,
+		    const struct http_proxy_request *a)
 {
 	enum pending_outcome v = PENDING_HOST_ALLOWED;
 
-	take_ask(r, a);
+	set_proxy_target(r, a);
 	if (!r->rule)
 		v = check_unnamed(r);
 	if (v == PENDING_HOST_ASKED)
 		return;
-	r->is_asked = false;
+	r->is_explicit = false;
 	if (v == PENDING_HOST_REFUSED)
-		deny_ask(r);
+		deny_proxy_request(r);
 	else if (a->is_tunnel)
 		open_tunnel(r, h);
 	else
@@ -436,7 +436,7 @@ serve_ask(struct relay *r, const struct http_head *h,
 }
 
 static void
-read_ask(struct relay *r)
+read_proxy_request(struct relay *r)
 {
 	struct http_head h;
 	struct http_proxy_request a;
@@ -449,19 +449,19 @@ read_ask(struct relay *r)
 	} else if (found != HEAD_NAME || http_proxy_request_read(&h, &a) < 0) {
 		ledger_note(r->gate->ledger, r->host, r->port,
 			    LEDGER_OTHER_NAME);
-		answer_no(r, "400 Bad Request");
+		send_refusal(r, "400 Bad Request");
 	} else {
-		serve_ask(r, &h, &a);
+		serve_proxy_request(r, &h, &a);
 	}
 }
 
 void
-admission_go_on(struct relay *r)
+admission_continue(struct relay *r)
 {
 	if (relay_read_head(r) < 0)
 		relay_cut(r);
-	else if (r->is_asked)
-		read_ask(r);
+	else if (r->is_explicit)
+		read_proxy_request(r);
 	else
 		read_bytes(r);
 }
@@ -469,17 +469,17 @@ admission_go_on(struct relay *r)
 /* ---- the beginning ---- */
 
 static bool
-is_asked(const struct relay *r, const struct address *to)
+is_proxy_client(const struct relay *r, const struct address *to)
 {
 	struct address own = address_v4(htonl(INADDR_LOOPBACK));
 
-	return r->gate->is_asked && r->port == HOST_PROXY_PORT &&
+	return r->gate->explicit_proxy && r->port == HOST_PROXY_PORT &&
 	       address_equal(to, &own);
 }
 
 /* Whom the connection was made to, by the kernel's word. */
 static int
-identify(struct relay *r)
+identify_target(struct relay *r)
 {
 	struct gate *g = r->gate;
 	struct sockaddr_storage to = { 0 };
@@ -489,7 +489,7 @@ identify(struct relay *r)
 	if (getsockname(r->code, (void *)&to, &len) < 0)
 		return -1;
 	a = address_of_socket(&to, &r->port);
-	r->is_asked = is_asked(r, &a);
+	r->is_explicit = is_proxy_client(r, &a);
 	r->name = names_find_inside(&g->names, &a);
 	if (r->name) {
 		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
@@ -506,7 +506,7 @@ identify(struct relay *r)
 
 /* Whom it is for is known. */
 static void
-begin(struct relay *r)
+check_target(struct relay *r)
 {
 	enum pending_outcome v = PENDING_HOST_ALLOWED;
 
@@ -515,18 +515,18 @@ begin(struct relay *r)
 	if (v == PENDING_HOST_REFUSED)
 		relay_refuse(r, LEDGER_NOT_NAMED);
 	else if (v == PENDING_HOST_ALLOWED)
-		begin_bytes(r);
+		start_reading(r);
 }
 
 void
-admission_begin(struct relay *r)
+admission_start(struct relay *r)
 {
-	if (identify(r) < 0)
+	if (identify_target(r) < 0)
 		relay_cut(r);
-	else if (r->is_asked)
-		relay_hear(r);
+	else if (r->is_explicit)
+		relay_await_head(r);
 	else
-		begin(r);
+		check_target(r);
 }
 
 void
@@ -534,22 +534,22 @@ admission_settle(struct relay *r, bool is_allowed)
 {
 	r->state = RELAY_HEAD;
 	r->is_allowed = is_allowed;
-	if (!is_allowed && r->is_asked)
-		deny_ask(r);
+	if (!is_allowed && r->is_explicit)
+		deny_proxy_request(r);
 	else if (!is_allowed)
 		relay_refuse(r, LEDGER_NOT_NAMED);
-	else if (r->is_asked)
-		read_ask(r);
+	else if (r->is_explicit)
+		read_proxy_request(r);
 	else {
 		r->rule = rule_or_any(r, NULL);
-		begin_bytes(r);
+		start_reading(r);
 	}
 }
 
 /* ---- once it is open ---- */
 
 int
-admission_waits(struct relay *r, size_t sent, size_t received)
+admission_account(struct relay *r, size_t sent, size_t received)
 {
 	const struct flow *f = &r->out;
 	uint64_t most = r->rule->most_bytes;

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 /* At one go; the pipe holds less. */
-#define SPLICED (1 << 20)
+#define SPLICE_BYTES_MAX (1 << 20)
 
 void
 flow_open(struct flow *f)
@@ -47,7 +47,7 @@ flow_pipe(struct flow *f)
 }
 
 bool
-flow_has_room(const struct flow *f)
+flow_has_space(const struct flow *f)
 {
 	/* How much a pipe still takes depends on how the bytes came: so it is
 	   emptied first. */
@@ -56,14 +56,14 @@ flow_has_room(const struct flow *f)
 
 /* All there is, if it finds room: no event tells of what is decrypted. */
 static ssize_t
-take_decrypted(struct flow *f, struct tls *tls, size_t room)
+flow_recv_decrypted(struct flow *f, struct tls *tls, size_t space)
 {
 	char *at = f->data + f->start + f->len;
 	size_t len = 0;
 	ssize_t n = 1;
 
-	while (len < room) {
-		n = tls_read(tls, at + len, room - len);
+	while (len < space) {
+		n = tls_read(tls, at + len, space - len);
 		if (n <= 0)
 			break;
 		len += (size_t)n;
@@ -74,25 +74,26 @@ take_decrypted(struct flow *f, struct tls *tls, size_t room)
 }
 
 static ssize_t
-take(struct flow *f, struct flow_end from, size_t most)
+flow_recv(struct flow *f, struct flow_end from, size_t most)
 {
-	size_t room = FLOW_BYTES - f->start - f->len;
+	size_t space = FLOW_BYTES - f->start - f->len;
 	ssize_t n;
 
-	if (most - f->len < room)
-		room = most - f->len;
+	if (most - f->len < space)
+		space = most - f->len;
 	if (from.tls)
-		return take_decrypted(f, from.tls, room);
+		return flow_recv_decrypted(f, from.tls, space);
 	if (flow_is_piped(f))
-		return splice(from.fd, NULL, f->pipe[1], NULL, SPLICED,
+		return splice(from.fd, NULL, f->pipe[1], NULL, SPLICE_BYTES_MAX,
 			      SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	n = recvfrom(from.fd, f->data + f->start + f->len, room, 0, NULL, NULL);
-	f->filled = n == (ssize_t)room;
+	n = recvfrom(from.fd, f->data + f->start + f->len, space, 0, NULL,
+		     NULL);
+	f->filled = n == (ssize_t)space;
 	return n;
 }
 
 static ssize_t
-give(struct flow *f, struct flow_end to)
+flow_send(struct flow *f, struct flow_end to)
 {
 	if (to.tls)
 		return tls_write(to.tls, f->data + f->start, f->len);
@@ -107,10 +108,10 @@ flow_pull(struct flow *f, struct flow_end from, size_t most)
 {
 	ssize_t n;
 
-	if (f->ended || !flow_has_room(f) ||
+	if (f->ended || !flow_has_space(f) ||
 	    (!flow_is_piped(f) && f->len >= most))
 		return 0;
-	n = take(f, from, most);
+	n = flow_recv(f, from, most);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	f->ended = n == 0;
@@ -121,7 +122,7 @@ flow_pull(struct flow *f, struct flow_end from, size_t most)
 int
 flow_push(struct flow *f, struct flow_end to, size_t *sent)
 {
-	ssize_t n = f->len ? give(f, to) : 0;
+	ssize_t n = f->len ? flow_send(f, to) : 0;
 
 	*sent = 0;
 	if (n < 0)

@@ -47,6 +47,6 @@ bool flow_is_full(const struct flow *f);
 int flow_pipe(struct flow *f) must_check;
 bool flow_is_piped(const struct flow *f);
 /* More would find room. */
-bool flow_has_room(const struct flow *f);
+bool flow_has_space(const struct flow *f);
 
 #endif

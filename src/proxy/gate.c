@@ -7,14 +7,15 @@
 #include "proxy/params.h"
 
 /* Questions at one event: others shall have their turn. */
-#define QUESTIONS 32
+#define QUESTIONS_PER_EVENT 32
 
 /* ---- names ---- */
 
 /* What a question is answered with; the address is left alone if there is
    none. */
 static enum dns_code
-decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
+resolve_question(struct gate *g, const struct dns_question *q,
+		 in_addr_t *address)
 {
 	const struct name *n;
 
@@ -23,7 +24,7 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
 	/* If there is a question, then of host and port: when it connects. */
-	if (!g->any && !g->pending.asks &&
+	if (!g->allows_public && !g->pending.prompts &&
 	    !host_rules_name(&g->rules, q->name)) {
 		/* Most ask for both kinds of address: once is enough. */
 		if (q->type == DNS_A)
@@ -32,7 +33,7 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 	}
 	if (q->type != DNS_A)
 		return DNS_OK;
-	n = names_take(&g->names, q->name);
+	n = names_get(&g->names, q->name);
 	if (!n)
 		return DNS_REFUSED;
 	*address = names_inside(&g->names, n);
@@ -40,7 +41,7 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 }
 
 static bool
-answer_one(struct gate *g, int fd)
+answer_question(struct gate *g, int fd)
 {
 	char asked[DNS_MAX], out[DNS_MAX];
 	struct sockaddr_in from;
@@ -56,7 +57,7 @@ answer_one(struct gate *g, int fd)
 		return false;
 	if (dns_question_read(asked, (size_t)n, &q) < 0)
 		return true;
-	code = decide(g, &q, &address);
+	code = resolve_question(g, &q, &address);
 	len = dns_answer_write(out, &q, asked, code, address ? &address : NULL);
 	/* Whoever does not listen asks again. */
 	sendto(fd, out, len, MSG_NOSIGNAL, (void *)&from, from_len);
@@ -69,15 +70,15 @@ on_question(void *owner, uint32_t events)
 	struct gate *g = owner;
 
 	(void)events;
-	for (int i = 0; i < QUESTIONS; i++)
-		if (!answer_one(g, g->on_question.fd))
+	for (int i = 0; i < QUESTIONS_PER_EVENT; i++)
+		if (!answer_question(g, g->on_question.fd))
 			return;
 }
 
 /* ---- connections ---- */
 
 static void
-want_all(struct gate *g, uint32_t events)
+watch_ports(struct gate *g, uint32_t events)
 {
 	for (size_t i = 0; i < g->port_count; i++)
 		loop_want(&g->loop, &g->ports[i].on, events);
@@ -99,13 +100,13 @@ on_port(void *owner, uint32_t events)
 	relay_begin(p->gate, fd);
 	/* The kernel lets others wait. */
 	if (p->gate->relay_count >= RELAYS_MAX)
-		want_all(p->gate, 0);
+		watch_ports(p->gate, 0);
 }
 
 void
-gate_has_room(struct gate *g)
+gate_resume_accepting(struct gate *g)
 {
-	want_all(g, EPOLLIN);
+	watch_ports(g, EPOLLIN);
 }
 
 /* ---- the process ---- */
@@ -116,7 +117,7 @@ static void
 on_line(void *owner, uint32_t events)
 {
 	struct gate *g = owner;
-	struct proxy_answer a;
+	struct proxy_prompt_answer a;
 
 	(void)events;
 	if (recvfrom(g->on_line.fd, &a, sizeof(a), MSG_DONTWAIT, NULL, NULL) ==
@@ -128,12 +129,12 @@ on_line(void *owner, uint32_t events)
 
 /* Names that stand in the list have their place, whatever else is asked for. */
 static void
-take_names(struct gate *g)
+add_rule_names(struct gate *g)
 {
 	_Static_assert(NAMES_MAX > HOST_RULES_MAX, "there is room for all");
 	for (size_t i = 0; i < g->rules.count; i++)
 		if (g->rules.rows[i].name[0] && !g->rules.rows[i].is_below)
-			names_take(&g->names, g->rules.rows[i].name);
+			names_get(&g->names, g->rules.rows[i].name);
 }
 
 int
@@ -154,7 +155,7 @@ gate_open(struct gate *g, int line, const int *fds, size_t count,
 			     err) < 0)
 			return -1;
 	}
-	take_names(g);
+	add_rule_names(g);
 	for (int i = 0; i < LOOKUPS_MAX; i++)
 		lookup_init(&g->lookups[i], g);
 	return 0;

@@ -37,7 +37,7 @@ struct lookup {
  * the keeper has somebody asked, one question after the other.
  */
 struct pending {
-	bool asks;
+	bool prompts;
 	uint32_t count;	 /* questions so far: the id of the last */
 	bool is_waiting; /* for the answer to that one: */
 	char host[HOST_NAME_SIZE];
@@ -47,8 +47,8 @@ struct pending {
 		char host[HOST_NAME_SIZE];
 		uint16_t port;
 		bool is_allowed;
-	} said[PENDING_QUESTIONS_MAX];
-	uint32_t said_count;
+	} answers[PENDING_PROMPTS_MAX];
+	uint32_t answer_count;
 };
 
 /* A way out that listens. */
@@ -61,11 +61,11 @@ struct gate {
 	struct loop loop;
 	struct host_rules rules;
 	struct relay_use uses[HOST_RULES_MAX];
-	bool is_asked; /* clients may ask for a proxy */
+	bool explicit_proxy; /* clients may ask for a proxy */
 	struct vault vault;
 	struct tls_ends *ends; /* for those with TLS; else NULL */
 	struct pending pending;
-	bool any; /* public hosts that no rule names, too */
+	bool allows_public; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;
@@ -84,10 +84,10 @@ int gate_open(struct gate *g, int line, const int *fds, size_t count,
 /* Until the line closes or something fails. */
 void gate_run(struct gate *g);
 /* A connection has ended: there is room for another. */
-void gate_has_room(struct gate *g);
+void gate_resume_accepting(struct gate *g);
 
 /* The keeper has an answer (admission.c). */
-void pending_settle(struct gate *g, const struct proxy_answer *a);
+void pending_settle(struct gate *g, const struct proxy_prompt_answer *a);
 
 /* ---- dns/lookup.c ---- */
 

@@ -9,7 +9,7 @@
 
 /* Where the kernel knows it, memory that is never executed. */
 static int
-memory_file(void)
+ledger_memory_file(void)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING, noexec = 8;
 	int fd = memfd_create("remit-ledger", flags | noexec);
@@ -31,7 +31,7 @@ struct ledger *
 ledger_new(int *fd, struct remit_error *err)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	own_fd int file = memory_file();
+	own_fd int file = ledger_memory_file();
 	struct ledger *l = NULL;
 
 	if (file >= 0 && ftruncate(file, sizeof(*l)) == 0 &&
@@ -53,7 +53,8 @@ ledger_free(struct ledger *l)
 }
 
 static struct ledger_row *
-find(struct ledger *l, const char *host, uint16_t port, enum ledger_why why)
+ledger_find_row(struct ledger *l, const char *host, uint16_t port,
+		enum ledger_why why)
 {
 	struct ledger_row *r;
 
@@ -78,8 +79,9 @@ ledger_note(struct ledger *l, const char *host, uint16_t port,
 	    enum ledger_why why)
 {
 	/* The code sees a reset, and the result a number. */
-	struct ledger_row *r =
-		why == LEDGER_UNREACHABLE ? NULL : find(l, host, port, why);
+	struct ledger_row *r = why == LEDGER_UNREACHABLE
+				       ? NULL
+				       : ledger_find_row(l, host, port, why);
 
 	l->connections += why == LEDGER_LET_THROUGH;
 	l->unreachable += why == LEDGER_UNREACHABLE;

@@ -17,7 +17,7 @@
 #include "proxy/proxy.h"
 
 static int
-limit_self(void)
+proxy_limit(void)
 {
 	static const struct {
 		int resource;
@@ -45,7 +45,7 @@ _Static_assert(2 * (RELAYS_MAX + RELAYS_PIPED) + LOOKUPS_MAX + LISTENERS_MAX +
 /* By root: somebody who owns nothing. An ordinary user's rights ended when this
    program was executed. */
 static int
-take_user(const struct proxy_params *o)
+become_proxy_user(const struct proxy_params *o)
 {
 	uid_t uid = o->uid;
 
@@ -60,9 +60,9 @@ take_user(const struct proxy_params *o)
 
 /* In this order: a change of user or rights undoes the signal of death. */
 static int
-lock_self(const struct proxy_params *o)
+proxy_lock(const struct proxy_params *o)
 {
-	if (limit_self() < 0 || take_user(o) < 0 ||
+	if (proxy_limit() < 0 || become_proxy_user(o) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != o->keeper ||
@@ -81,7 +81,7 @@ wait_for_end(void)
 }
 
 static struct ledger *
-take_ledger(void)
+map_ledger(void)
 {
 	struct ledger *l = ledger_map(PROXY_LEDGER);
 
@@ -91,14 +91,14 @@ take_ledger(void)
 
 /* Before pid 1 of the jail waits for it: whom code shall trust. */
 static int
-end_tls(struct gate *g)
+make_tls_ends(struct gate *g)
 {
 	own_fd int file = -1;
 
 	if (!tls_ends_wanted(&g->vault, &g->rules))
 		return 0;
 	g->ends = tls_ends_make(&g->vault, &g->rules, &file);
-	return g->ends && trust_file_send(PROXY_WAYS_OUT, file) == 0 ? 0 : -1;
+	return g->ends && trust_file_send(PROXY_EGRESS, file) == 0 ? 0 : -1;
 }
 
 int
@@ -115,20 +115,21 @@ proxy_main(void)
 	    o.magic != PROXY_MAGIC)
 		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
-	g->is_asked = o.is_asked;
-	g->pending.asks = o.asks;
+	g->explicit_proxy = o.explicit_proxy;
+	g->pending.prompts = o.prompts;
 	g->vault = o.vault;
 	explicit_bzero(&o.vault, sizeof(o.vault));
-	g->any = o.any;
-	g->ledger = take_ledger();
-	if (end_tls(g) < 0)
+	g->allows_public = o.allows_public;
+	g->ledger = map_ledger();
+	if (make_tls_ends(g) < 0)
 		return 1;
-	site_names_read(&g->site, g->any || o.asks ? NULL : &g->rules);
-	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
+	site_names_read(&g->site,
+			g->allows_public || o.prompts ? NULL : &g->rules);
+	if (listeners_recv(PROXY_EGRESS, fds, &count) < 0)
 		return wait_for_end();
-	close(PROXY_WAYS_OUT);
+	close(PROXY_EGRESS);
 	if (!g->ledger || gate_open(g, PROXY_LINE, fds, count, &err) < 0 ||
-	    lock_self(&o) < 0)
+	    proxy_lock(&o) < 0)
 		return 1;
 	gate_run(g);
 	_exit(0);

@@ -9,7 +9,7 @@
 #include "proxy/params.h"
 
 static int
-make_pair(int *ours, int *theirs, struct remit_error *err)
+make_message_pair(int *ours, int *theirs, struct remit_error *err)
 {
 	int pair[2];
 
@@ -21,8 +21,8 @@ make_pair(int *ours, int *theirs, struct remit_error *err)
 }
 
 static int
-send_params(const struct proxy *p, const struct plan *plan,
-	    const struct secrets *given, struct remit_error *err)
+proxy_send_params(const struct proxy *p, const struct plan *plan,
+		  const struct secrets *given, struct remit_error *err)
 {
 	struct proxy_params o = {
 		.magic = PROXY_MAGIC,
@@ -30,9 +30,9 @@ send_params(const struct proxy *p, const struct plan *plan,
 		.uid = p->lease.uid,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
-		.is_asked = plan->policy->network_proxy,
-		.asks = plan->policy->network_ask,
-		.any = plan->policy->network_access == NETWORK_PUBLIC,
+		.explicit_proxy = plan->policy->network_proxy,
+		.prompts = plan->policy->network_ask,
+		.allows_public = plan->policy->network_access == NETWORK_PUBLIC,
 	};
 	int sent = -1;
 
@@ -53,17 +53,18 @@ send_params(const struct proxy *p, const struct plan *plan,
 }
 
 static int
-start(struct proxy *p, int theirs[PROXY_FDS],
-      struct proxy_launcher *proxy_launcher, const struct plan *plan,
-      const struct secrets *given, struct remit_error *err)
+proxy_launch(struct proxy *p, int theirs[PROXY_FDS],
+	     struct proxy_launcher *proxy_launcher, const struct plan *plan,
+	     const struct secrets *given, struct remit_error *err)
 {
 	pid_t pid;
 
 	p->ledger = ledger_new(&theirs[PROXY_LEDGER], err);
-	if (!p->ledger || make_pair(&p->line, &theirs[PROXY_LINE], err) < 0 ||
-	    make_pair(&p->ways_out, &theirs[PROXY_WAYS_OUT], err) < 0 ||
-	    (plan->by_root && uid_lease_take(&p->lease, err) < 0) ||
-	    send_params(p, plan, given, err) < 0)
+	if (!p->ledger ||
+	    make_message_pair(&p->line, &theirs[PROXY_LINE], err) < 0 ||
+	    make_message_pair(&p->egress, &theirs[PROXY_EGRESS], err) < 0 ||
+	    (plan->by_root && uid_lease_acquire(&p->lease, err) < 0) ||
+	    proxy_send_params(p, plan, given, err) < 0)
 		return -1;
 	pid = proxy_launcher_fork(proxy_launcher, theirs, err);
 	if (pid < 0)
@@ -78,7 +79,7 @@ proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
 	    struct remit_error *err)
 {
 	int theirs[PROXY_FDS] = { -1, -1, -1 };
-	int started = start(p, theirs, proxy_launcher, plan, given, err);
+	int started = proxy_launch(p, theirs, proxy_launcher, plan, given, err);
 
 	for (int i = 0; i < PROXY_FDS; i++)
 		own_fd_close(&theirs[i]);
@@ -119,7 +120,7 @@ proxy_free(struct proxy *p)
 		waitpid(p->pid, NULL, 0);
 	}
 	own_fd_close(&p->line);
-	own_fd_close(&p->ways_out);
+	own_fd_close(&p->egress);
 	ledger_free(p->ledger);
 	uid_lease_free(&p->lease);
 	*p = (struct proxy)PROXY_INIT;

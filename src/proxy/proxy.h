@@ -21,12 +21,12 @@
 struct proxy {
 	pid_t pid;	       /* 0: there is none (any more) */
 	int line;	       /* its life */
-	int ways_out;	       /* for pid 1 of the jail, until it is started */
+	int egress;	       /* for pid 1 of the jail, until it is started */
 	struct ledger *ledger; /* NULL: there was none */
 	struct uid_lease lease;
 };
 
-#define PROXY_INIT { .line = -1, .ways_out = -1, .lease = UID_LEASE_INIT }
+#define PROXY_INIT { .line = -1, .egress = -1, .lease = UID_LEASE_INIT }
 
 /* For a plan that is proxied, with what its session's client has given, or
    NULL. It waits for what pid 1 of the jail sends. */

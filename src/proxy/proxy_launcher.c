@@ -16,7 +16,7 @@
 #include "proxy/proxy.h"
 
 /* The proxy launcher's end of its line. */
-#define LINE 0
+#define LAUNCHER_LINE 0
 
 /* ---- its own process ---- */
 
@@ -32,7 +32,7 @@ ignore_signals(void)
 }
 
 static int
-place(const int fds[PROXY_FDS])
+place_fds(const int fds[PROXY_FDS])
 {
 	/* They came above the line, in any order: out of each other's way. */
 	for (int i = 0; i < PROXY_FDS; i++)
@@ -46,7 +46,7 @@ place(const int fds[PROXY_FDS])
 
 /* As a child of the keeper's, which reads its end from the kernel. */
 static pid_t
-fork_beside(void)
+fork_sibling(void)
 {
 	struct clone_args args = { .flags = CLONE_PARENT };
 
@@ -56,14 +56,16 @@ fork_beside(void)
 static int
 serve_one(const int fds[PROXY_FDS])
 {
-	pid_t pid = fork_beside();
+	pid_t pid = fork_sibling();
 
 	if (pid == 0)
-		_exit(place(fds) == 0 ? proxy_main() : 1);
+		_exit(place_fds(fds) == 0 ? proxy_main() : 1);
 	for (int i = 0; i < PROXY_FDS; i++)
 		close(fds[i]);
-	return send(LINE, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid) ? 0
-									  : -1;
+	return send(LAUNCHER_LINE, &pid, sizeof(pid), MSG_NOSIGNAL) ==
+			       sizeof(pid)
+		       ? 0
+		       : -1;
 }
 
 int
@@ -71,17 +73,17 @@ proxy_launcher_main(bool unfiltered)
 {
 	int fds[PASS_MAX];
 	size_t count;
-	char word;
+	char tag;
 
 	prctl(PR_SET_NAME, "remit-launcher", 0, 0, 0);
 	ignore_signals();
-	if (pass_receive(LINE, &word, 1, fds, &count, 0) != 1 || count ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	if (pass_receive(LAUNCHER_LINE, &tag, 1, fds, &count, 0) != 1 ||
+	    count || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    (!unfiltered && filter_load(FILTER_KEEPER_NETWORK) < 0))
 		return 1;
-	while (pass_receive(LINE, &word, 1, fds, &count, 0) == 1)
+	while (pass_receive(LAUNCHER_LINE, &tag, 1, fds, &count, 0) == 1)
 		if (count != PROXY_FDS || serve_one(fds) < 0)
 			return 1;
 	return 0;
@@ -113,8 +115,8 @@ become_proxy_launcher(int line, const struct proxy_launcher_keeper *by)
 	/* The caller may have blocked what ends it. */
 	sigemptyset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	if (dup2(line, LINE) == LINE &&
-	    syscall(SYS_close_range, LINE + 1, ~0u, 0) == 0 &&
+	if (dup2(line, LAUNCHER_LINE) == LAUNCHER_LINE &&
+	    syscall(SYS_close_range, LAUNCHER_LINE + 1, ~0u, 0) == 0 &&
 	    leave_rights(by) == 0)
 		execve("/proc/self/exe", argv, none);
 	_exit(1);

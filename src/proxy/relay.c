@@ -6,12 +6,12 @@
 
 #include "proxy/gate.h"
 
-#define HEAD_US	   (10 * 1000000ull)
-#define FIND_US	   (30 * 1000000ull)
-#define CONNECT_US (10 * 1000000ull)
-#define IDLE_US	   (300 * 1000000ull)
+#define HEAD_TIMEOUT_US	   (10 * 1000000ull)
+#define RESOLVE_TIMEOUT_US (30 * 1000000ull)
+#define CONNECT_TIMEOUT_US (10 * 1000000ull)
+#define IDLE_TIMEOUT_US	   (300 * 1000000ull)
 /* The clock of the run goes on before that (tool_wait). */
-#define SUSPENDED_MAX_US (3600 * 1000000ull)
+#define PROMPT_TIMEOUT_US (3600 * 1000000ull)
 
 /* The kernel doubles them. The second is for flows with a pipe. */
 #define SOCKET_BYTES	  (64 * 1024)
@@ -79,7 +79,7 @@ relay_cut(struct relay *r)
 	flow_close(&r->in);
 	r->state = RELAY_FREE;
 	r->gate->relay_count--;
-	gate_has_room(r->gate);
+	gate_resume_accepting(r->gate);
 }
 
 /* Both sides have said all. */
@@ -108,7 +108,7 @@ on_timer(void *owner)
 
 	if (r->state == RELAY_HEAD)
 		relay_refuse(r, LEDGER_OTHER_NAME);
-	else if (r->state == RELAY_HELD)
+	else if (r->state == RELAY_PENDING)
 		relay_refuse(r, LEDGER_NOT_NAMED);
 	else if (r->state == RELAY_OPEN)
 		relay_cut(r);
@@ -119,7 +119,7 @@ on_timer(void *owner)
 }
 
 static void
-wait_for(struct relay *r, uint64_t us)
+relay_set_timeout(struct relay *r, uint64_t us)
 {
 	loop_set_timer(&r->gate->loop, &r->timer, loop_now_us() + us);
 }
@@ -132,8 +132,8 @@ static void on_peer(void *owner, uint32_t events);
 /* A source that wants nothing is taken out: the kernel would tell of hang-ups
    for ever. */
 static int
-want(struct relay *r, struct source *s, int fd, uint32_t events,
-     void (*ready)(void *owner, uint32_t events))
+relay_want(struct relay *r, struct source *s, int fd, uint32_t events,
+	   void (*ready)(void *owner, uint32_t events))
 {
 	struct remit_error err;
 
@@ -148,30 +148,31 @@ want(struct relay *r, struct source *s, int fd, uint32_t events,
 }
 
 static struct flow_end
-code_of(const struct relay *r)
+code_end(const struct relay *r)
 {
 	return (struct flow_end){ r->code, r->code_tls };
 }
 
 static struct flow_end
-peer_of(const struct relay *r)
+peer_end(const struct relay *r)
 {
 	return (struct flow_end){ r->peer, r->peer_tls };
 }
 
 /* What TLS has read already, the socket that it goes to tells of. */
 static uint32_t
-wanted(const struct flow *from, const struct flow *to, const struct tls *other)
+wanted_events(const struct flow *from, const struct flow *to,
+	      const struct tls *other)
 {
 	bool more = to->len || (other && !to->ended && tls_has_more(other));
 
-	return (!from->ended && flow_has_room(from) ? (uint32_t)EPOLLIN : 0) |
+	return (!from->ended && flow_has_space(from) ? (uint32_t)EPOLLIN : 0) |
 	       (more ? (uint32_t)EPOLLOUT : 0);
 }
 
 /* Few connections have much to say, and only few get much room. */
 static void
-widen(struct relay *r, struct flow *f, int from, int to)
+relay_widen(struct relay *r, struct flow *f, int from, int to)
 {
 	bool looked_at = r->tls_end || (r->is_single && f == &r->out);
 
@@ -184,43 +185,44 @@ widen(struct relay *r, struct flow *f, int from, int to)
 }
 
 static int
-carry(struct relay *r)
+relay_carry(struct relay *r)
 {
 	struct ledger *l = r->gate->ledger;
 	size_t sent = r->out.len, received = r->in.len, given;
 
-	if (flow_pull(&r->out, code_of(r), FLOW_BYTES) < 0 ||
-	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0)
+	if (flow_pull(&r->out, code_end(r), FLOW_BYTES) < 0 ||
+	    flow_pull(&r->in, peer_end(r), FLOW_BYTES) < 0)
 		return -1;
 	received = r->in.len - received;
-	if (admission_waits(r, r->out.len - sent, received) < 0)
+	if (admission_account(r, r->out.len - sent, received) < 0)
 		return -1;
 	/* Before the code has it: what it has seen is counted, even if it ends
 	   at once and this process with it. */
 	ledger_received(l, r->row, received);
-	if (flow_push(&r->out, peer_of(r), &sent) < 0)
+	if (flow_push(&r->out, peer_end(r), &sent) < 0)
 		return -1;
 	ledger_sent(l, r->row, sent);
-	if (flow_push(&r->in, code_of(r), &given) < 0)
+	if (flow_push(&r->in, code_end(r), &given) < 0)
 		return -1;
-	widen(r, &r->out, r->code, r->peer);
-	widen(r, &r->in, r->peer, r->code);
-	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in, r->peer_tls),
-		 on_code) < 0)
+	relay_widen(r, &r->out, r->code, r->peer);
+	relay_widen(r, &r->in, r->peer, r->code);
+	if (relay_want(r, &r->on_code, r->code,
+		       wanted_events(&r->out, &r->in, r->peer_tls),
+		       on_code) < 0)
 		return -1;
-	return want(r, &r->on_peer, r->peer,
-		    wanted(&r->in, &r->out, r->code_tls), on_peer);
+	return relay_want(r, &r->on_peer, r->peer,
+			  wanted_events(&r->in, &r->out, r->code_tls), on_peer);
 }
 
 static void
-go_on(struct relay *r)
+relay_continue(struct relay *r)
 {
-	if (carry(r) < 0)
+	if (relay_carry(r) < 0)
 		relay_cut(r);
 	else if (r->out.closed && r->in.closed)
 		relay_end(r);
 	else
-		wait_for(r, IDLE_US);
+		relay_set_timeout(r, IDLE_TIMEOUT_US);
 }
 
 /* ---- connecting ---- */
@@ -228,7 +230,7 @@ go_on(struct relay *r)
 /* Whether this machine itself has the address: only then can a socket be bound
    to it (unless ip_nonlocal_bind is on: then all are refused). */
 static bool
-is_own(const struct address *a)
+is_local_address(const struct address *a)
 {
 	own_fd int fd = socket(a->is_v6 ? AF_INET6 : AF_INET,
 			       SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -250,7 +252,7 @@ check_targets(const struct relay *r)
 		if (class == ADDRESS_NEVER)
 			return LEDGER_NEVER;
 		if (!r->rule->may_be_private &&
-		    (class == ADDRESS_PRIVATE || is_own(a)))
+		    (class == ADDRESS_PRIVATE || is_local_address(a)))
 			return LEDGER_NOT_PUBLIC;
 		if (r->credential && !r->tls_end && class == ADDRESS_PUBLIC)
 			return LEDGER_IN_CLEAR;
@@ -273,7 +275,7 @@ start_connect(struct relay *r)
 	reset_at_close(r->peer, true);
 	if (connect(r->peer, (void *)&to, len) < 0 && errno != EINPROGRESS)
 		return -1;
-	return want(r, &r->on_peer, r->peer, EPOLLOUT, on_peer);
+	return relay_want(r, &r->on_peer, r->peer, EPOLLOUT, on_peer);
 }
 
 static void
@@ -283,7 +285,7 @@ connect_next(struct relay *r)
 	close_peer(r);
 	while (r->tried < r->targets.count) {
 		if (start_connect(r) == 0) {
-			wait_for(r, CONNECT_US);
+			relay_set_timeout(r, CONNECT_TIMEOUT_US);
 			return;
 		}
 		close_peer(r);
@@ -292,35 +294,35 @@ connect_next(struct relay *r)
 }
 
 static void
-open_relay(struct relay *r)
+relay_open(struct relay *r)
 {
 	r->state = RELAY_OPEN;
 	r->row = ledger_note(r->gate->ledger, r->host, r->port,
 			     LEDGER_LET_THROUGH);
-	go_on(r);
+	relay_continue(r);
 }
 
 /* Nothing is sent to a host, and no other of its addresses is tried, unless it
    proves that it is the one. */
 static void
-shake_on(struct relay *r)
+continue_handshake(struct relay *r)
 {
 	if (tls_handshake(r->peer_tls) == 0)
-		open_relay(r);
+		relay_open(r);
 	else if (errno != EAGAIN)
 		relay_refuse(r, LEDGER_NOT_PROVEN);
-	else if (want(r, &r->on_peer, r->peer, EPOLLIN, on_peer) < 0)
+	else if (relay_want(r, &r->on_peer, r->peer, EPOLLIN, on_peer) < 0)
 		relay_cut(r);
 }
 
 static void
-begin_shaking(struct relay *r)
+begin_handshake(struct relay *r)
 {
-	r->state = RELAY_SHAKING;
+	r->state = RELAY_HANDSHAKE;
 	r->peer_tls = tls_to_host(&r->gate->ends->to_host, r->peer, r->host);
-	wait_for(r, CONNECT_US);
+	relay_set_timeout(r, CONNECT_TIMEOUT_US);
 	if (r->peer_tls)
-		shake_on(r);
+		continue_handshake(r);
 	else
 		relay_cut(r);
 }
@@ -334,11 +336,11 @@ on_peer(void *owner, uint32_t events)
 
 	(void)events;
 	if (r->state == RELAY_OPEN) {
-		go_on(r);
+		relay_continue(r);
 		return;
 	}
-	if (r->state == RELAY_SHAKING) {
-		shake_on(r);
+	if (r->state == RELAY_HANDSHAKE) {
+		continue_handshake(r);
 		return;
 	}
 	if (getsockopt(r->peer, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ||
@@ -348,15 +350,15 @@ on_peer(void *owner, uint32_t events)
 	}
 	set_buffers(r->peer);
 	if (r->tls_end)
-		begin_shaking(r);
+		begin_handshake(r);
 	else
-		open_relay(r);
+		relay_open(r);
 }
 
 /* ---- finding ---- */
 
 static void
-use_name(struct relay *r)
+connect_to_name(struct relay *r)
 {
 	enum ledger_why why;
 
@@ -375,9 +377,9 @@ use_name(struct relay *r)
 /* An entry that names an address means it, unless it has the word public;
    without an entry the address must be public. */
 static void
-use_address(struct relay *r)
+connect_to_address(struct relay *r)
 {
-	enum ledger_why why = r->rule == &r->any || r->rule->must_be_public
+	enum ledger_why why = r->rule == &r->any_rule || r->rule->must_be_public
 				      ? check_targets(r)
 				      : LEDGER_LET_THROUGH;
 
@@ -388,33 +390,33 @@ use_address(struct relay *r)
 }
 
 void
-relay_find(struct relay *r)
+relay_resolve(struct relay *r)
 {
 	struct name *n = r->name;
 
-	r->state = RELAY_FINDING;
+	r->state = RELAY_RESOLVING;
 	/* It says no more until there is somebody to hear it. */
 	loop_remove(&r->gate->loop, &r->on_code);
 	if (!n) {
-		use_address(r);
+		connect_to_address(r);
 		return;
 	}
-	wait_for(r, FIND_US);
-	if (n->state == NAME_ASKED)
+	relay_set_timeout(r, RESOLVE_TIMEOUT_US);
+	if (n->state == NAME_PENDING)
 		return;
 	if (n->state == NAME_NEW || loop_now_us() >= n->until_us)
 		lookup_start(r->gate, n);
 	else
-		use_name(r);
+		connect_to_name(r);
 }
 
 void
 relays_wake(struct gate *g, struct name *n)
 {
 	for (int i = 0; i < RELAYS_MAX; i++)
-		if (g->relays[i].state == RELAY_FINDING &&
+		if (g->relays[i].state == RELAY_RESOLVING &&
 		    g->relays[i].name == n)
-			use_name(&g->relays[i]);
+			connect_to_name(&g->relays[i]);
 }
 
 /* ---- the beginning ---- */
@@ -426,13 +428,13 @@ on_code(void *owner, uint32_t events)
 
 	(void)events;
 	if (r->state == RELAY_HEAD)
-		admission_go_on(r);
+		admission_continue(r);
 	else
-		go_on(r);
+		relay_continue(r);
 }
 
 static struct relay *
-take_free(struct gate *g)
+acquire_relay(struct gate *g)
 {
 	for (int i = 0; i < RELAYS_MAX; i++)
 		if (g->relays[i].state == RELAY_FREE) {
@@ -444,7 +446,7 @@ take_free(struct gate *g)
 
 /* Not before it is needed: a proxy that waits shall touch little memory. */
 static void
-reset(struct relay *r, struct gate *g, int fd)
+relay_init(struct relay *r, struct gate *g, int fd)
 {
 	r->gate = g;
 	r->code = fd;
@@ -454,7 +456,7 @@ reset(struct relay *r, struct gate *g, int fd)
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
-	r->is_allowed = r->is_asked = r->is_single = false;
+	r->is_allowed = r->is_explicit = r->is_single = false;
 	r->credential = NULL;
 	r->tls_end = NULL;
 	r->code_tls = r->peer_tls = NULL;
@@ -466,22 +468,22 @@ reset(struct relay *r, struct gate *g, int fd)
 void
 relay_begin(struct gate *g, int fd)
 {
-	struct relay *r = take_free(g);
+	struct relay *r = acquire_relay(g);
 
-	reset(r, g, fd);
+	relay_init(r, g, fd);
 	set_buffers(fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
-	admission_begin(r);
+	admission_start(r);
 }
 
 void
-relay_hear(struct relay *r)
+relay_await_head(struct relay *r)
 {
-	if (want(r, &r->on_code, r->code, EPOLLIN, on_code) < 0)
+	if (relay_want(r, &r->on_code, r->code, EPOLLIN, on_code) < 0)
 		relay_cut(r);
 	else
-		wait_for(r, HEAD_US);
+		relay_set_timeout(r, HEAD_TIMEOUT_US);
 }
 
 int
@@ -490,7 +492,7 @@ relay_read_head(struct relay *r)
 	if (r->code_tls && !tls_is_established(r->code_tls) &&
 	    tls_handshake(r->code_tls) < 0)
 		return errno == EAGAIN ? 0 : -1;
-	return flow_pull(&r->out, code_of(r), HEAD_MAX);
+	return flow_pull(&r->out, code_end(r), HEAD_MAX);
 }
 
 int
@@ -505,7 +507,7 @@ relay_end_tls(struct relay *r)
 void
 relay_suspend(struct relay *r)
 {
-	r->state = RELAY_HELD;
+	r->state = RELAY_PENDING;
 	loop_remove(&r->gate->loop, &r->on_code);
-	wait_for(r, SUSPENDED_MAX_US);
+	relay_set_timeout(r, PROMPT_TIMEOUT_US);
 }

@@ -27,10 +27,10 @@ struct gate;
 enum relay_state {
 	RELAY_FREE,
 	RELAY_HEAD,
-	RELAY_HELD, /* somebody is asked whether it may be */
-	RELAY_FINDING,
+	RELAY_PENDING, /* somebody is asked whether it may be */
+	RELAY_RESOLVING,
 	RELAY_CONNECTING,
-	RELAY_SHAKING, /* the host has to prove who it is */
+	RELAY_HANDSHAKE, /* the host has to prove who it is */
 	RELAY_OPEN,
 };
 
@@ -43,14 +43,14 @@ struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct host_rule any; /* of a host that is only public */
-	struct relay_use use; /* of that */
-	struct name *name;    /* NULL for an address */
+	struct host_rule any_rule; /* of a host that is only public */
+	struct relay_use any_use;  /* of that */
+	struct name *name;	   /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
-	bool is_allowed; /* a person has said so */
-	bool is_asked;	 /* it will say whom it is for, to a proxy */
-	bool is_single;	 /* it has one request, which is looked at */
+	bool is_allowed;  /* a person has said so */
+	bool is_explicit; /* it will say whom it is for, to a proxy */
+	bool is_single;	  /* it has one request, which is looked at */
 	const struct http_header *credential; /* of that, or NULL */
 	const struct tls_end *tls_end;	      /* TLS ends here; else NULL */
 	struct http_body body;		      /* of that */
@@ -75,20 +75,20 @@ void relays_wake(struct gate *g, struct name *n);
  */
 
 /* It was made; then: the code has said more. */
-void admission_begin(struct relay *r);
-void admission_go_on(struct relay *r);
+void admission_start(struct relay *r);
+void admission_continue(struct relay *r);
 
 /* It was held, and somebody has said whether it may go on. */
 void admission_settle(struct relay *r, bool is_allowed);
 
 /* It is open, and so many bytes have come at the end of what is to be sent and
    received. -1 if that is noted as refused, and it must be cut. */
-int admission_waits(struct relay *r, size_t sent, size_t received) must_check;
+int admission_account(struct relay *r, size_t sent, size_t received) must_check;
 
 /* ---- what the relay does for it ---- */
 
-/* Call admission_go_on() when the code says more. */
-void relay_hear(struct relay *r);
+/* Call admission_continue() when the code says more. */
+void relay_await_head(struct relay *r);
 /* Let it wait until admission_settle(). */
 void relay_suspend(struct relay *r);
 /* What it has said, up to HEAD_MAX bytes. -1 if the connection is broken. */
@@ -96,7 +96,7 @@ int relay_read_head(struct relay *r) must_check;
 /* It speaks TLS, with us: what it has said is its hello. */
 int relay_end_tls(struct relay *r) must_check;
 /* Let it through: find the host, and connect. */
-void relay_find(struct relay *r);
+void relay_resolve(struct relay *r);
 void relay_refuse(struct relay *r, enum ledger_why why);
 /* It has ended by itself; it is broken. */
 void relay_end(struct relay *r);

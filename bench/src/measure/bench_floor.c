@@ -75,7 +75,7 @@ start_zygote(struct shop *s, const struct list *preload,
 	    zygote_open(&s->zygote, &s->plan, &s->site, &env, preload, err) <
 		    0 ||
 	    await(s->zygote.control, err) < 0 ||
-	    zygote_answer(&s->zygote, &a, err) < 0)
+	    zygote_recv(&s->zygote, &a, err) < 0)
 		return -1;
 	if (a.kind != JOIN_READY)
 		return fail(err, REMIT_E_INTERNAL, "no zygote: %s", a.text);
@@ -139,7 +139,7 @@ take_frame(struct jail *j, const struct plan *plan, enum frame_type want,
 		    notice_refuse_until(j->channel.fd, j->listener,
 					jail_filter(plan), PATIENCE_MS) < 0)
 			return fail(err, REMIT_E_INTERNAL, "nothing came");
-		if ((!j->run_pid && jail_meet(j, err) < 0) ||
+		if ((!j->run_pid && jail_identify(j, err) < 0) ||
 		    link_fill(&j->channel, err) < 0 ||
 		    link_next(&j->channel, &f, err) < 0)
 			return -1;
@@ -184,7 +184,7 @@ join(struct shop *s, struct jail *j, struct remit_error *err)
 
 	if (jail_join(j, &s->plan, &s->zygote, err) < 0 ||
 	    await(s->zygote.control, err) < 0 ||
-	    zygote_answer(&s->zygote, &a, err) < 0)
+	    zygote_recv(&s->zygote, &a, err) < 0)
 		return -1;
 	s->fork_us = bench_stats_now_us() - begun;
 	return 0;
@@ -200,7 +200,7 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 	if (jail_prepare(j, &s->plan, &s->site, &s->root_template,
 			 s->zygote.host_uid, s->in, name, err) < 0 ||
 	    await(j->lifeline.fd, err) < 0 ||
-	    jail_take_built(j, &s->plan, err) < 0 || join(s, j, err) < 0 ||
+	    jail_recv_built(j, &s->plan, err) < 0 || join(s, j, err) < 0 ||
 	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
 	    jail_attest(j, &s->plan, err) < 0 ||
 	    send_job(j, &s->plan, err) < 0 ||

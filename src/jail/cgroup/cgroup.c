@@ -7,12 +7,12 @@
 #include "base/deadline.h"
 
 /* Pid 1 and the code. */
-#define FEWEST_PIDS 2
+#define RUN_PIDS 2
 /* What of a dead run may still be accounted for to those after it. */
-#define LEFT_BYTES_MAX (1 << 20)
+#define RESIDUAL_BYTES_MAX (1 << 20)
 
 static int
-write_at(int directory, const char *file, const char *text)
+write_file_at(int directory, const char *file, const char *text)
 {
 	own_fd int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
 
@@ -22,14 +22,14 @@ write_at(int directory, const char *file, const char *text)
 }
 
 static int
-open_at(int directory, const char *file)
+open_file_at(int directory, const char *file)
 {
 	return openat(directory, file, O_RDONLY | O_CLOEXEC);
 }
 
 /* The number behind `key` (or the first one, if key is NULL). */
 static int
-find_in(int fd, const char *key, uint64_t *out)
+find_number(int fd, const char *key, uint64_t *out)
 {
 	char text[1024];
 	const char *at = text;
@@ -49,65 +49,66 @@ find_in(int fd, const char *key, uint64_t *out)
 }
 
 static int
-find_at(int directory, const char *file, const char *key, uint64_t *out)
+find_number_at(int directory, const char *file, const char *key, uint64_t *out)
 {
-	own_fd int fd = open_at(directory, file);
+	own_fd int fd = open_file_at(directory, file);
 
-	return fd < 0 ? -1 : find_in(fd, key, out);
+	return fd < 0 ? -1 : find_number(fd, key, out);
 }
 
 /* 0 if absent. */
 static uint64_t
-read_at(int directory, const char *file, const char *key)
+read_number_at(int directory, const char *file, const char *key)
 {
 	uint64_t n = 0;
 
-	return find_at(directory, file, key, &n) < 0 ? 0 : n;
+	return find_number_at(directory, file, key, &n) < 0 ? 0 : n;
 }
 
 static int
-set_number(const struct cgroup *c, enum cgroup_controller which,
-	   const char *file, uint64_t value, struct remit_error *err)
+write_limit(const struct cgroup *c, enum cgroup_controller which,
+	    const char *file, uint64_t value, struct remit_error *err)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	if (write_at(c->at[which], file, text) < 0)
+	if (write_file_at(c->at[which], file, text) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s to %s/%s/%s",
 				text, c->home->at[which].path, c->name, file);
 	return 0;
 }
 
 static int
-set_memory(const struct cgroup *c, struct remit_error *err)
+set_memory_limits(const struct cgroup *c, struct remit_error *err)
 {
 	const struct cgroup_limits *l = &c->limits;
 	uint64_t bytes = l->memory_bytes, tcp = l->tcp_bytes;
 	int at = c->at[CGROUP_MEMORY];
 
 	if (c->home->at[CGROUP_MEMORY].v2) {
-		if (set_number(c, CGROUP_MEMORY, "memory.max", bytes, err) < 0)
+		if (write_limit(c, CGROUP_MEMORY, "memory.max", bytes, err) < 0)
 			return -1;
 		/* Absent without swap, which is as good. */
-		if (write_at(at, "memory.swap.max", "0") < 0 && errno != ENOENT)
+		if (write_file_at(at, "memory.swap.max", "0") < 0 &&
+		    errno != ENOENT)
 			return fail_sys(err, REMIT_E_KERNEL,
 					"write memory.swap.max");
-		return set_number(c, CGROUP_MEMORY, "memory.oom.group",
-				  !l->keeps_init, err);
+		return write_limit(c, CGROUP_MEMORY, "memory.oom.group",
+				   !l->keeps_init, err);
 	}
 	/* Version 1 counts the buffers of TCP apart, if it is told to. */
-	if (tcp && set_number(c, CGROUP_MEMORY,
-			      "memory.kmem.tcp.limit_in_bytes", tcp, err) < 0)
+	if (tcp && write_limit(c, CGROUP_MEMORY,
+			       "memory.kmem.tcp.limit_in_bytes", tcp, err) < 0)
 		return -1;
 	bytes -= tcp;
 	/* In this order: the sum with swap may not be below the memory. */
-	if (set_number(c, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, err) <
+	if (write_limit(c, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, err) <
 	    0)
 		return -1;
 	if (faccessat(at, "memory.memsw.limit_in_bytes", F_OK, 0) < 0)
 		return 0;
-	return set_number(c, CGROUP_MEMORY, "memory.memsw.limit_in_bytes",
-			  bytes, err);
+	return write_limit(c, CGROUP_MEMORY, "memory.memsw.limit_in_bytes",
+			   bytes, err);
 }
 
 int
@@ -145,8 +146,8 @@ share_directory(struct cgroup *c, enum cgroup_controller which)
 }
 
 static int
-make_directory(struct cgroup *c, enum cgroup_controller which,
-	       struct remit_error *err)
+make_group(struct cgroup *c, enum cgroup_controller which,
+	   struct remit_error *err)
 {
 	if (share_directory(c, which) == 0)
 		return 0;
@@ -190,18 +191,18 @@ cgroup_limits_equal(const struct cgroup_limits *a,
 }
 
 static int
-make_all(struct cgroup *c, struct remit_error *err)
+make_groups(struct cgroup *c, struct remit_error *err)
 {
 	const struct cgroup_limits *l = &c->limits;
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (l->wanted[i] &&
-		    make_directory(c, (enum cgroup_controller)i, err) < 0)
+		    make_group(c, (enum cgroup_controller)i, err) < 0)
 			return -1;
-	if (l->wanted[CGROUP_MEMORY] && set_memory(c, err) < 0)
+	if (l->wanted[CGROUP_MEMORY] && set_memory_limits(c, err) < 0)
 		return -1;
 	if (l->wanted[CGROUP_PIDS] &&
-	    set_number(c, CGROUP_PIDS, "pids.max", l->pids, err) < 0)
+	    write_limit(c, CGROUP_PIDS, "pids.max", l->pids, err) < 0)
 		return -1;
 	return 0;
 }
@@ -215,7 +216,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 	c->home = home;
 	c->limits = *l;
 	snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%s", name);
-	if (make_all(c, err) == 0)
+	if (make_groups(c, err) == 0)
 		return 0;
 	/* What has no limits must not be left for anybody. */
 	cgroup_free(c);
@@ -283,8 +284,8 @@ read_cpu(const struct cgroup *c)
 	int at = c->at[CGROUP_CPU];
 
 	if (c->home->at[CGROUP_CPU].v2)
-		return read_at(at, "cpu.stat", "usage_usec ");
-	return read_at(at, "cpuacct.usage", NULL) / 1000;
+		return read_number_at(at, "cpu.stat", "usage_usec ");
+	return read_number_at(at, "cpuacct.usage", NULL) / 1000;
 }
 
 static const char *
@@ -302,9 +303,9 @@ cgroup_open_peaks(struct cgroup *c)
 	cgroup_close_peaks(c);
 	if (c->at[CGROUP_MEMORY] >= 0)
 		c->memory_peak =
-			open_at(c->at[CGROUP_MEMORY], memory_peak_file(c));
+			open_file_at(c->at[CGROUP_MEMORY], memory_peak_file(c));
 	if (c->at[CGROUP_PIDS] >= 0)
-		c->pids_peak = open_at(c->at[CGROUP_PIDS], PIDS_PEAK_FILE);
+		c->pids_peak = open_file_at(c->at[CGROUP_PIDS], PIDS_PEAK_FILE);
 }
 
 void
@@ -322,8 +323,8 @@ read_peak(int opened, int directory, const char *file)
 	uint64_t n = 0;
 
 	if (opened < 0)
-		return read_at(directory, file, NULL);
-	return find_in(opened, NULL, &n) < 0 ? 0 : n;
+		return read_number_at(directory, file, NULL);
+	return find_number(opened, NULL, &n) < 0 ? 0 : n;
 }
 
 void
@@ -342,7 +343,7 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 		out->memory_peak_bytes =
 			read_peak(c->memory_peak, memory, memory_peak_file(c));
 	if (memory >= 0 && details & CGROUP_READ_OOM)
-		out->oom_kills = read_at(
+		out->oom_kills = read_number_at(
 			memory, v2 ? "memory.events" : "memory.oom_control",
 			"oom_kill ");
 	if (out->has_cpu)
@@ -352,14 +353,15 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 }
 
 /* What the kernel gives a new group. */
-#define SHARES_V1 1024
-#define WEIGHT_V2 100
+#define NEW_GROUP_SHARES_V1 1024
+#define NEW_GROUP_WEIGHT_V2 100
 
 void
 cgroup_set_share(struct cgroup *c, uint64_t parts)
 {
 	bool v2 = c->home && c->home->at[CGROUP_SHARE].v2;
-	uint64_t share = (v2 ? WEIGHT_V2 : SHARES_V1) / parts;
+	uint64_t share =
+		(v2 ? NEW_GROUP_WEIGHT_V2 : NEW_GROUP_SHARES_V1) / parts;
 	uint64_t before = c->share_parts ? c->share_parts : 1;
 	char text[24];
 
@@ -369,8 +371,8 @@ cgroup_set_share(struct cgroup *c, uint64_t parts)
 	snprintf(text, sizeof(text), "%llu",
 		 (unsigned long long)(share ? share : 1));
 	/* Fails only while the group is being removed. */
-	if (write_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
-		     text) < 0)
+	if (write_file_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
+			  text) < 0)
 		return;
 }
 
@@ -379,7 +381,7 @@ cgroup_kill(const struct cgroup *c)
 {
 	/* Absent before Linux 5.14: the death of pid 1 does the same. */
 	if (c->at[CGROUP_KILL] >= 0 &&
-	    write_at(c->at[CGROUP_KILL], "cgroup.kill", "1") < 0)
+	    write_file_at(c->at[CGROUP_KILL], "cgroup.kill", "1") < 0)
 		return;
 }
 
@@ -395,7 +397,7 @@ is_empty_at(int directory, const char *file)
 /* Nobody is in any of them: code that got hold of a way in could have chosen.
  */
 static bool
-is_deserted(const struct cgroup *c)
+has_no_processes(const struct cgroup *c)
 {
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (c->at[i] >= 0 &&
@@ -426,13 +428,15 @@ renew_memory(int at)
 	uint64_t left, kills;
 
 	/* With what is swapped, where that is counted. */
-	if (find_at(at, "memory.memsw.usage_in_bytes", NULL, &left) < 0 &&
-	    find_at(at, "memory.usage_in_bytes", NULL, &left) < 0)
+	if (find_number_at(at, "memory.memsw.usage_in_bytes", NULL, &left) <
+		    0 &&
+	    find_number_at(at, "memory.usage_in_bytes", NULL, &left) < 0)
 		return -1;
-	if (left > LEFT_BYTES_MAX ||
-	    find_at(at, "memory.oom_control", "oom_kill ", &kills) < 0 || kills)
+	if (left > RESIDUAL_BYTES_MAX ||
+	    find_number_at(at, "memory.oom_control", "oom_kill ", &kills) < 0 ||
+	    kills)
 		return -1;
-	return write_at(at, "memory.max_usage_in_bytes", "0");
+	return write_file_at(at, "memory.max_usage_in_bytes", "0");
 }
 
 int
@@ -442,14 +446,15 @@ cgroup_renew(const struct cgroup *c)
 	    cpu = c->at[CGROUP_CPU];
 	uint64_t peak;
 
-	if (!can_be_renewed(c) || !is_deserted(c))
+	if (!can_be_renewed(c) || !has_no_processes(c))
 		return -1;
-	if (pids >= 0 && (find_at(pids, PIDS_PEAK_FILE, NULL, &peak) < 0 ||
-			  peak > FEWEST_PIDS))
+	if (pids >= 0 &&
+	    (find_number_at(pids, PIDS_PEAK_FILE, NULL, &peak) < 0 ||
+	     peak > RUN_PIDS))
 		return -1;
 	if (memory >= 0 && renew_memory(memory) < 0)
 		return -1;
-	return cpu < 0 ? 0 : write_at(cpu, "cpuacct.usage", "0");
+	return cpu < 0 ? 0 : write_file_at(cpu, "cpuacct.usage", "0");
 }
 
 void
@@ -468,9 +473,10 @@ cgroup_free(struct cgroup *c)
 /* ---- groups for the next run ---- */
 
 int
-cgroup_stock_take(struct cgroup_stock *s, struct cgroup *out,
-		  const struct cgroup_home *home, const struct plan_limits *l,
-		  const char *name, struct remit_error *err)
+cgroup_stock_acquire(struct cgroup_stock *s, struct cgroup *out,
+		     const struct cgroup_home *home,
+		     const struct plan_limits *l, const char *name,
+		     struct remit_error *err)
 {
 	struct cgroup_limits limits;
 
@@ -489,7 +495,7 @@ cgroup_stock_take(struct cgroup_stock *s, struct cgroup *out,
 }
 
 void
-cgroup_stock_give(struct cgroup_stock *s, struct cgroup *c)
+cgroup_stock_release(struct cgroup_stock *s, struct cgroup *c)
 {
 	if (!s || !c->home || s->count == CGROUP_STOCK_MAX ||
 	    cgroup_renew(c) < 0) {

@@ -108,12 +108,12 @@ struct cgroup_stock {
 };
 
 /* Groups with these limits: spare ones, or new ones of that name. */
-int cgroup_stock_take(struct cgroup_stock *s, struct cgroup *out,
-		      const struct cgroup_home *home,
-		      const struct plan_limits *l, const char *name,
-		      struct remit_error *err) must_check;
+int cgroup_stock_acquire(struct cgroup_stock *s, struct cgroup *out,
+			 const struct cgroup_home *home,
+			 const struct plan_limits *l, const char *name,
+			 struct remit_error *err) must_check;
 /* Nobody is in them any more. What is not worth keeping is removed. */
-void cgroup_stock_give(struct cgroup_stock *s, struct cgroup *c);
+void cgroup_stock_release(struct cgroup_stock *s, struct cgroup *c);
 /* Remove what was not needed for longest, if there is any. */
 void cgroup_stock_shrink(struct cgroup_stock *s);
 void cgroup_stock_clear(struct cgroup_stock *s);

@@ -40,7 +40,7 @@ has_word(const char *list, const char *word)
 /* The group of this process: on the hierarchy of a v1 controller, or, with
    NULL, on version 2. */
 static int
-own_group(const char *v1, char *out, size_t size)
+read_own_group(const char *v1, char *out, size_t size)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	char line[PATH_MAX + 256];
@@ -67,7 +67,7 @@ own_group(const char *v1, char *out, size_t size)
 
 /* Where a hierarchy is mounted, and which group of it is the mount's root. */
 static int
-mount_point(const char *v1, char *point, char *root, size_t size)
+find_hierarchy(const char *v1, char *point, char *root, size_t size)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[2 * PATH_MAX];
@@ -94,14 +94,14 @@ mount_point(const char *v1, char *point, char *root, size_t size)
 }
 
 static int
-own_directory(const char *v1, char *out, size_t size)
+own_group_directory(const char *v1, char *out, size_t size)
 {
 	char group[PATH_MAX], point[512], root[512];
 	const char *below;
 	size_t n;
 
-	if (own_group(v1, group, sizeof(group)) < 0 ||
-	    mount_point(v1, point, root, sizeof(point)) < 0)
+	if (read_own_group(v1, group, sizeof(group)) < 0 ||
+	    find_hierarchy(v1, point, root, sizeof(point)) < 0)
 		return -1;
 	n = strcmp(root, "/") ? strlen(root) : 0;
 	below = strncmp(group, root, n) ? group : group + n;
@@ -109,31 +109,32 @@ own_directory(const char *v1, char *out, size_t size)
 									: -1;
 }
 
-#define MARK "user.delegate"
+#define DELEGATE_XATTR "user.delegate"
 
 bool
-cgroup_home_is_given(const char *directory)
+cgroup_home_is_delegated(const char *directory)
 {
 	char mark;
 
-	return getxattr(directory, MARK, &mark, 1) == 1 && mark == '1';
+	return getxattr(directory, DELEGATE_XATTR, &mark, 1) == 1 &&
+	       mark == '1';
 }
 
 int
-cgroup_home_mark(const char *directory)
+cgroup_home_mark_delegated(const char *directory)
 {
-	return setxattr(directory, MARK, "1", 1, 0);
+	return setxattr(directory, DELEGATE_XATTR, "1", 1, 0);
 }
 
 /* Where systemd arranges the groups, only what it gives away is not its own;
    elsewhere it is enough that they can be written. */
 static bool
-is_ours(const char *directory)
+is_delegated_to_us(const char *directory)
 {
 	char procs[PATH_MAX + 16];
 
 	if (access("/run/systemd/system", F_OK) == 0)
-		return cgroup_home_is_given(directory);
+		return cgroup_home_is_delegated(directory);
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", directory);
 	return access(directory, W_OK) == 0 && access(procs, W_OK) == 0;
 }
@@ -144,14 +145,14 @@ home_directory(const char *v1, char *out, size_t size)
 {
 	char point[512], root[512], above[PATH_MAX];
 
-	if (own_directory(v1, out, size) < 0)
+	if (own_group_directory(v1, out, size) < 0)
 		return -1;
-	if (v1 || mount_point(v1, point, root, sizeof(point)) < 0 ||
+	if (v1 || find_hierarchy(v1, point, root, sizeof(point)) < 0 ||
 	    strlen(out) <= strlen(point) + 1)
 		return 0;
 	snprintf(above, sizeof(above), "%.*s", (int)(strrchr(out, '/') - out),
 		 out);
-	if (is_ours(above))
+	if (is_delegated_to_us(above))
 		snprintf(out, size, "%s", above);
 	return 0;
 }
@@ -161,14 +162,14 @@ is_v2_memory(void)
 {
 	char group[PATH_MAX];
 
-	return own_group(controllers[CGROUP_MEMORY].v1, group, sizeof(group)) <
-	       0;
+	return read_own_group(controllers[CGROUP_MEMORY].v1, group,
+			      sizeof(group)) < 0;
 }
 
 int
 cgroup_home_own(char *out, size_t size)
 {
-	return is_v2_memory() ? own_directory(NULL, out, size) : -1;
+	return is_v2_memory() ? own_group_directory(NULL, out, size) : -1;
 }
 
 int
@@ -179,8 +180,8 @@ cgroup_home_directory(char *out, size_t size)
 
 /* The number in a line of a file: the first one, or that after `name`. */
 static bool
-read_number(const char *directory, const char *file, const char *name,
-	    uint64_t *out)
+read_group_number(const char *directory, const char *file, const char *name,
+		  uint64_t *out)
 {
 	char path[PATH_MAX + 32], line[128];
 	bool found = false;
@@ -210,20 +211,20 @@ group_memory_bytes(void)
 	char directory[PATH_MAX];
 
 	if (!is_v2_memory()) {
-		if (own_directory("memory", directory, sizeof(directory)) ==
-			    0 &&
-		    read_number(directory, "memory.stat",
-				"hierarchical_memory_limit", &limit))
+		if (own_group_directory("memory", directory,
+					sizeof(directory)) == 0 &&
+		    read_group_number(directory, "memory.stat",
+				      "hierarchical_memory_limit", &limit))
 			least = limit;
 		return least;
 	}
-	if (own_directory(NULL, directory, sizeof(directory)) < 0)
+	if (own_group_directory(NULL, directory, sizeof(directory)) < 0)
 		return least;
 	/* "max" is no number. */
 	for (char *end = directory + strlen(directory); end > directory;
 	     end = strrchr(directory, '/')) {
 		*end = '\0';
-		if (read_number(directory, "memory.max", NULL, &limit) &&
+		if (read_group_number(directory, "memory.max", NULL, &limit) &&
 		    limit < least)
 			least = limit;
 	}
@@ -257,7 +258,7 @@ enable_v2(const char *directory)
 }
 
 static int
-make_and_lock(int directory, const char *name)
+make_locked_group(int directory, const char *name)
 {
 	own_fd int fd = -1;
 	struct stat st;
@@ -280,7 +281,7 @@ cgroup_home_make(int directory, const char *name)
 
 	for (uint64_t us = deadline_us(DEADLINE_GROUP); us > pause_us;
 	     us -= pause_us) {
-		int fd = make_and_lock(directory, name);
+		int fd = make_locked_group(directory, name);
 
 		if (fd >= 0 || (errno != ENOENT && errno != EWOULDBLOCK))
 			return fd;
@@ -391,19 +392,19 @@ cgroup_home_free(struct cgroup_home *h)
 
 /* A group nobody has locked. */
 static bool
-remove_stale(int directory, const char *name, bool patient)
+remove_stale(int directory, const char *name, bool waits)
 {
 	own_fd int fd =
 		openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
-	for (int tries = patient ? 200 : 1; tries; tries--) {
+	for (int tries = waits ? 200 : 1; tries; tries--) {
 		if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
 			return true;
 		if (errno != EBUSY)
 			break;
-		if (patient)
+		if (waits)
 			usleep(5000);
 	}
 	return false;
@@ -411,7 +412,7 @@ remove_stale(int directory, const char *name, bool patient)
 
 /* systemd's names of ours have a dot, and are its own to remove. */
 static bool
-is_of_a_keeper(const char *name)
+is_keeper_group(const char *name)
 {
 	return !strncmp(name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)) &&
 	       !strchr(name, '.');
@@ -419,7 +420,7 @@ is_of_a_keeper(const char *name)
 
 /* Remove what is left in a directory and, if `everywhere`, below it. */
 static unsigned
-clean_directory(int directory, bool everywhere)
+clean_groups_in(int directory, bool everywhere)
 {
 	unsigned removed = 0;
 	struct dirent *e;
@@ -430,11 +431,11 @@ clean_directory(int directory, bool everywhere)
 	while (d && (e = readdir(d))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		if (is_of_a_keeper(e->d_name))
+		if (is_keeper_group(e->d_name))
 			removed +=
 				remove_stale(dirfd(d), e->d_name, everywhere);
 		else if (everywhere)
-			removed += clean_directory(
+			removed += clean_groups_in(
 				openat(dirfd(d), e->d_name,
 				       O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 				true);
@@ -452,13 +453,13 @@ cgroup_home_clean(bool everywhere)
 
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		const char *v1 = controllers[c].v1;
-		int found = everywhere ? mount_point(v1, directory, root,
-						     sizeof(directory))
+		int found = everywhere ? find_hierarchy(v1, directory, root,
+							sizeof(directory))
 				       : home_directory(v1, directory,
 							sizeof(directory));
 
 		if (found == 0)
-			removed += clean_directory(
+			removed += clean_groups_in(
 				open(directory,
 				     O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 				everywhere);

@@ -61,8 +61,8 @@ int cgroup_home_directory(char *out, size_t size) must_check;
    it has a limit. */
 uint64_t cgroup_home_memory_bytes(void);
 /* The mark by which systemd says that a group is its user's to arrange. */
-bool cgroup_home_is_given(const char *directory);
-int cgroup_home_mark(const char *directory) must_check;
+bool cgroup_home_is_delegated(const char *directory);
+int cgroup_home_mark_delegated(const char *directory) must_check;
 
 /* A new group in this directory, locked; its descriptor, or -1 with errno. */
 int cgroup_home_make(int directory, const char *name) must_check;

@@ -44,7 +44,7 @@ struct call {
 };
 
 static void
-put(struct message *m, const void *bytes, size_t n)
+message_put(struct message *m, const void *bytes, size_t n)
 {
 	if (m->len + n > sizeof(m->bytes))
 		return;
@@ -53,42 +53,42 @@ put(struct message *m, const void *bytes, size_t n)
 }
 
 static void
-put_byte(struct message *m, uint8_t value)
+message_put_byte(struct message *m, uint8_t value)
 {
-	put(m, &value, 1);
+	message_put(m, &value, 1);
 }
 
 static void
-align(struct message *m, size_t to)
+message_align(struct message *m, size_t to)
 {
 	while (m->len % to && m->len < sizeof(m->bytes))
-		put_byte(m, 0);
+		message_put_byte(m, 0);
 }
 
 /* In the machine's own order, which the first byte says. */
 static void
-put_number(struct message *m, uint32_t value)
+message_put_number(struct message *m, uint32_t value)
 {
-	align(m, sizeof(value));
-	put(m, &value, sizeof(value));
+	message_align(m, sizeof(value));
+	message_put(m, &value, sizeof(value));
 }
 
 static void
-put_text(struct message *m, const char *text)
+message_put_text(struct message *m, const char *text)
 {
-	put_number(m, (uint32_t)strlen(text));
-	put(m, text, strlen(text) + 1);
+	message_put_number(m, (uint32_t)strlen(text));
+	message_put(m, text, strlen(text) + 1);
 }
 
 static void
-put_signature(struct message *m, const char *text)
+message_put_signature(struct message *m, const char *text)
 {
-	put_byte(m, (uint8_t)strlen(text));
-	put(m, text, strlen(text) + 1);
+	message_put_byte(m, (uint8_t)strlen(text));
+	message_put(m, text, strlen(text) + 1);
 }
 
 static void
-set_number(struct message *m, size_t at, size_t value)
+message_set_number(struct message *m, size_t at, size_t value)
 {
 	uint32_t n = (uint32_t)value;
 
@@ -96,101 +96,104 @@ set_number(struct message *m, size_t at, size_t value)
 }
 
 static void
-put_field(struct message *m, uint8_t code, const char *type, const char *text)
+message_put_field(struct message *m, uint8_t code, const char *type,
+		  const char *text)
 {
 	if (!text)
 		return;
-	align(m, 8);
-	put_byte(m, code);
-	put_signature(m, type);
+	message_align(m, 8);
+	message_put_byte(m, code);
+	message_put_signature(m, type);
 	if (*type == 'g')
-		put_signature(m, text);
+		message_put_signature(m, text);
 	else
-		put_text(m, text);
+		message_put_text(m, text);
 }
 
 /* All but the body; returns where that begins. */
 static size_t
-begin(struct message *m, const struct call *c)
+message_begin(struct message *m, const struct call *c)
 {
 	const uint16_t order = 1;
 
-	put_byte(m, *(const uint8_t *)&order ? 'l' : 'B');
-	put_byte(m, MESSAGE_CALL);
-	put_byte(m, 0);
-	put_byte(m, 1); /* of the protocol */
-	put_number(m, 0);
-	put_number(m, c->serial);
-	put_number(m, 0);
-	put_field(m, 1, "o", c->object);
-	put_field(m, 2, "s", c->interface);
-	put_field(m, 3, "s", c->member);
-	put_field(m, 6, "s", c->destination);
-	put_field(m, 8, "g", c->signature);
-	set_number(m, AT_FIELDS_LENGTH, m->len - HEAD_BYTES);
-	align(m, 8);
+	message_put_byte(m, *(const uint8_t *)&order ? 'l' : 'B');
+	message_put_byte(m, MESSAGE_CALL);
+	message_put_byte(m, 0);
+	message_put_byte(m, 1); /* of the protocol */
+	message_put_number(m, 0);
+	message_put_number(m, c->serial);
+	message_put_number(m, 0);
+	message_put_field(m, 1, "o", c->object);
+	message_put_field(m, 2, "s", c->interface);
+	message_put_field(m, 3, "s", c->member);
+	message_put_field(m, 6, "s", c->destination);
+	message_put_field(m, 8, "g", c->signature);
+	message_set_number(m, AT_FIELDS_LENGTH, m->len - HEAD_BYTES);
+	message_align(m, 8);
 	return m->len;
 }
 
 static void
-put_property(struct message *m, const char *name, const char *type)
+message_put_property(struct message *m, const char *name, const char *type)
 {
-	align(m, 8);
-	put_text(m, name);
-	put_signature(m, type);
+	message_align(m, 8);
+	message_put_text(m, name);
+	message_put_signature(m, type);
 }
 
 static void
-make_hello(struct message *m)
+make_hello_call(struct message *m)
 {
-	begin(m, &(struct call){
-			 .object = "/org/freedesktop/DBus",
-			 .interface = BUS,
-			 .member = "Hello",
-			 .destination = BUS,
-			 .serial = 1,
-		 });
+	message_begin(m, &(struct call){
+				 .object = "/org/freedesktop/DBus",
+				 .interface = BUS,
+				 .member = "Hello",
+				 .destination = BUS,
+				 .serial = 1,
+			 });
 }
 
 /* org.freedesktop.systemd1(5), StartTransientUnit(). */
 static void
-make_request(struct message *m)
+make_scope_request(struct message *m)
 {
-	size_t body = begin(m, &(struct call){
-				       .object = "/org/freedesktop/systemd1",
-				       .interface = SYSTEMD ".Manager",
-				       .member = "StartTransientUnit",
-				       .destination = SYSTEMD,
-				       .signature = "ssa(sv)a(sa(sv))",
-				       .serial = 2,
-			       });
+	size_t body =
+		message_begin(m, &(struct call){
+					 .object = "/org/freedesktop/systemd1",
+					 .interface = SYSTEMD ".Manager",
+					 .member = "StartTransientUnit",
+					 .destination = SYSTEMD,
+					 .signature = "ssa(sv)a(sa(sv))",
+					 .serial = 2,
+				 });
 	size_t length, first;
 	char name[40];
 
 	snprintf(name, sizeof(name), "remit-%d.scope", (int)getpid());
-	put_text(m, name);
-	put_text(m, "fail");
-	put_number(m, 0);
+	message_put_text(m, name);
+	message_put_text(m, "fail");
+	message_put_number(m, 0);
 	length = m->len - sizeof(uint32_t);
-	align(m, 8);
+	message_align(m, 8);
 	first = m->len;
-	put_property(m, "PIDs", "au");
-	put_number(m, sizeof(uint32_t));
-	put_number(m, 0); /* whoever asks: the number may differ out there */
-	put_property(m, "Delegate", "b");
-	put_number(m, true);
-	put_property(m, "CollectMode", "s");
-	put_text(m, "inactive-or-failed");
-	set_number(m, length, m->len - first);
-	put_number(m, 0);
-	align(m, 8);
-	set_number(m, AT_BODY_LENGTH, m->len - body);
+	message_put_property(m, "PIDs", "au");
+	message_put_number(m, sizeof(uint32_t));
+	message_put_number(
+		m, 0); /* whoever asks: the number may differ out there */
+	message_put_property(m, "Delegate", "b");
+	message_put_number(m, true);
+	message_put_property(m, "CollectMode", "s");
+	message_put_text(m, "inactive-or-failed");
+	message_set_number(m, length, m->len - first);
+	message_put_number(m, 0);
+	message_align(m, 8);
+	message_set_number(m, AT_BODY_LENGTH, m->len - body);
 }
 
 /* ---- the bus ---- */
 
 static int
-open_bus(void)
+bus_connect(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	const char *run = getenv("XDG_RUNTIME_DIR");
@@ -213,7 +216,7 @@ open_bus(void)
 }
 
 static int
-say(int fd, const void *bytes, size_t n)
+bus_send(int fd, const void *bytes, size_t n)
 {
 	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
@@ -221,7 +224,7 @@ say(int fd, const void *bytes, size_t n)
 /* Everything at once: the kernel says who we are, and nothing that the bus
    would answer in between matters. */
 static int
-send_request(int fd)
+bus_request_scope(int fd)
 {
 	char uid[16], line[128] = "";
 	struct message hello = { .len = 0 }, request = { .len = 0 };
@@ -233,17 +236,17 @@ send_request(int fd)
 		at += snprintf(line + at, sizeof(line) - (size_t)at, "%02x",
 			       (unsigned)uid[i]);
 	at += snprintf(line + at, sizeof(line) - (size_t)at, "\r\nBEGIN\r\n");
-	make_hello(&hello);
-	make_request(&request);
-	if (say(fd, line, (size_t)at) < 0 ||
-	    say(fd, hello.bytes, hello.len) < 0)
+	make_hello_call(&hello);
+	make_scope_request(&request);
+	if (bus_send(fd, line, (size_t)at) < 0 ||
+	    bus_send(fd, hello.bytes, hello.len) < 0)
 		return -1;
-	return say(fd, request.bytes, request.len);
+	return bus_send(fd, request.bytes, request.len);
 }
 
 /* Exactly so many bytes, or -1. */
 static int
-hear(int fd, void *out, size_t n)
+bus_recv(int fd, void *out, size_t n)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char *at = out;
@@ -263,44 +266,44 @@ hear(int fd, void *out, size_t n)
 }
 
 static int
-hear_line(int fd)
+bus_recv_line(int fd)
 {
 	char c = '\0';
 
 	for (int i = 0; i < 256 && c != '\n'; i++)
-		if (hear(fd, &c, 1) < 0)
+		if (bus_recv(fd, &c, 1) < 0)
 			return -1;
 	return c == '\n' ? 0 : -1;
 }
 
 /* The kind of the next message, or -1. */
 static int
-hear_message(int fd)
+bus_recv_message(int fd)
 {
 	uint8_t head[HEAD_BYTES], rest[4096];
 	uint32_t body, fields;
 	size_t n;
 
-	if (hear(fd, head, sizeof(head)) < 0)
+	if (bus_recv(fd, head, sizeof(head)) < 0)
 		return -1;
 	memcpy(&body, head + AT_BODY_LENGTH, sizeof(body));
 	memcpy(&fields, head + AT_FIELDS_LENGTH, sizeof(fields));
 	if (body > sizeof(rest) || fields > sizeof(rest))
 		return -1;
 	n = ((size_t)fields + 7) / 8 * 8 + body;
-	return n > sizeof(rest) || hear(fd, rest, n) < 0 ? -1 : head[1];
+	return n > sizeof(rest) || bus_recv(fd, rest, n) < 0 ? -1 : head[1];
 }
 
 /* The answers come in the order of the calls, with signals between. */
 static bool
-is_granted(int fd)
+bus_grants_scope(int fd)
 {
 	int returns = 0;
 
-	if (hear_line(fd) < 0)
+	if (bus_recv_line(fd) < 0)
 		return false;
 	for (int i = 0; i < 64 && returns < 2; i++) {
-		int kind = hear_message(fd);
+		int kind = bus_recv_message(fd);
 
 		if (kind < 0 || kind == MESSAGE_ERROR)
 			return false;
@@ -321,8 +324,8 @@ scope_enter(void)
 
 	if (cgroup_home_own(before, sizeof(before)) < 0)
 		return -1;
-	fd = open_bus();
-	if (fd < 0 || send_request(fd) < 0 || !is_granted(fd))
+	fd = bus_connect();
+	if (fd < 0 || bus_request_scope(fd) < 0 || !bus_grants_scope(fd))
 		return -1;
 	/* A job was begun; its end shows in our group. */
 	for (int i = 0; i < PATIENCE_MS; i++) {
@@ -338,7 +341,7 @@ scope_enter(void)
 
 /* No other process is in this group. */
 static bool
-is_alone(const char *directory)
+has_only_this_process(const char *directory)
 {
 	char path[PATH_MAX + 16], text[32], own[16];
 	own_fd int fd = -1;
@@ -384,10 +387,10 @@ move_below(const char *directory)
  * this one serves nobody but us.
  */
 static bool
-is_ours_alone(const char *directory)
+is_private_group(const char *directory)
 {
-	return is_alone(directory) &&
-	       (cgroup_home_is_given(directory) ||
+	return has_only_this_process(directory) &&
+	       (cgroup_home_is_delegated(directory) ||
 		(geteuid() != 0 && access(directory, W_OK) == 0));
 }
 
@@ -401,9 +404,9 @@ cgroup_leaf_enter(void)
 	    cgroup_home_directory(home, sizeof(home)) < 0 ||
 	    strcmp(own, home) != 0)
 		return false;
-	if (!is_ours_alone(own) &&
+	if (!is_private_group(own) &&
 	    (scope_enter() < 0 || cgroup_home_own(own, sizeof(own)) < 0 ||
-	     !is_ours_alone(own)))
+	     !is_private_group(own)))
 		return false;
-	return cgroup_home_mark(own) == 0 && move_below(own);
+	return cgroup_home_mark_delegated(own) == 0 && move_below(own);
 }

@@ -205,7 +205,7 @@ step_die_with_keeper(const struct lock_params *params, struct enter_ends *ends,
 	return enter_die_with((pid_t)params->keeper);
 }
 
-static enter_step *const run[STEP_COUNT] = {
+static enter_step *const enter_steps[STEP_COUNT] = {
 	[STEP_SESSION] = step_session,
 	[STEP_KEYRING] = step_keyring,
 	[STEP_STDIO] = step_stdio,
@@ -219,7 +219,7 @@ static enter_step *const run[STEP_COUNT] = {
 
 /* Limits, processors, keyring and no new privileges are inherited. */
 static bool
-is_of_branch(uint32_t step)
+is_branch_step(uint32_t step)
 {
 	return step == STEP_SESSION || step == STEP_STDIO ||
 	       step == STEP_CAPABILITIES;
@@ -231,14 +231,14 @@ enter_run(const struct lock_params *params, struct enter_ends *ends,
 {
 	for (*step = STEP_SESSION; *step <= STEP_DIE_WITH_KEEPER; ++*step) {
 		*detail = 0;
-		if (params->branch && !is_of_branch(*step))
+		if (params->branch && !is_branch_step(*step))
 			continue;
 		if (step_is_to_fail((enum step_id) * step) ||
 		    *step == params->fail_step) {
 			errno = EIO;
 			return -1;
 		}
-		if (run[*step](params, ends, detail) < 0)
+		if (enter_steps[*step](params, ends, detail) < 0)
 			return -1;
 	}
 	return 0;

@@ -26,8 +26,8 @@ join_is_single_threaded(void)
 }
 
 static bool
-is_to_fail(const struct join_command *cmd, enum step_id step,
-	   struct step_report *failed)
+join_is_to_fail(const struct join_command *cmd, enum step_id step,
+		struct step_report *failed)
 {
 	failed->step = step;
 	failed->detail = 0;
@@ -40,7 +40,7 @@ static int
 join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 		struct step_report *failed)
 {
-	if (is_to_fail(cmd, STEP_JOIN, failed))
+	if (join_is_to_fail(cmd, STEP_JOIN, failed))
 		return -1;
 	for (int i = 0; i < JOIN_SPACES; i++) {
 		enum join_fd fd = join_spaces[i].fd;
@@ -59,13 +59,13 @@ join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
    helper is who hangs, and it dies with the zygote. Of a branch it dies with
    the jail. */
 static pid_t __attribute__((noinline))
-helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
-	    pid_t zygote, struct step_report *failed)
+join_helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
+		 pid_t zygote, struct step_report *failed)
 {
 	pid_t pid = -1;
 
 	if (join_namespaces(cmd, fds, failed) == 0 &&
-	    !is_to_fail(cmd, STEP_WARM_FORK, failed) &&
+	    !join_is_to_fail(cmd, STEP_WARM_FORK, failed) &&
 	    (cmd->params.branch || enter_die_with(zygote) == 0))
 		pid = fork();
 	failed->sys_errno = errno;
@@ -77,7 +77,7 @@ static int
 join_groups(const struct join_command *cmd, const int fds[JOIN_FDS],
 	    struct step_report *failed)
 {
-	if (is_to_fail(cmd, STEP_JOIN_GROUPS, failed))
+	if (join_is_to_fail(cmd, STEP_JOIN_GROUPS, failed))
 		return -1;
 	for (int i = JOIN_GROUP; i < JOIN_FDS; i++) {
 		failed->detail = (uint32_t)(i - JOIN_GROUP) + 1;
@@ -88,11 +88,11 @@ join_groups(const struct join_command *cmd, const int fds[JOIN_FDS],
 }
 
 static int
-take_user(const struct join_command *cmd, struct step_report *failed)
+become_jail_user(const struct join_command *cmd, struct step_report *failed)
 {
 	uint32_t uid = cmd->params.uid;
 
-	if (is_to_fail(cmd, STEP_JAIL_USER, failed))
+	if (join_is_to_fail(cmd, STEP_JAIL_USER, failed))
 		return -1;
 	if (setresgid(uid, uid, uid) < 0)
 		return -1;
@@ -109,7 +109,7 @@ lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 	struct step_report report = { 0 };
 
 	if (join_groups(cmd, fds, &report) < 0 ||
-	    (!cmd->params.branch && take_user(cmd, &report) < 0) ||
+	    (!cmd->params.branch && become_jail_user(cmd, &report) < 0) ||
 	    enter_run(&cmd->params, &ends, &report.step, &report.detail) < 0) {
 		report.sys_errno = errno;
 		step_send_report(ends.channel, &report);
@@ -134,7 +134,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	pid_t helper, self = getpid();
 
 	/* Of a branch the keeper looks at the threads. */
-	if (is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
+	if (join_is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
 	    (!cmd->params.branch && !join_is_single_threaded())) {
 		failed->sys_errno = errno;
 		return -1;
@@ -144,7 +144,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	   changes only what it tells us and what fork() itself does. */
 	helper = vfork(); /* NOLINT */
 	if (helper == 0) {
-		child = helper_main(cmd, fds, self, failed); /* NOLINT */
+		child = join_helper_main(cmd, fds, self, failed); /* NOLINT */
 		if (child)
 			_exit(0);
 		/* A process of its own from here on, with its own memory. */

@@ -18,7 +18,7 @@
 #define THREAD_STACK ((size_t)1 << 20)
 
 static int
-step_params(struct lock_params *params)
+recv_params(struct lock_params *params)
 {
 	unsigned char header[FRAME_HEADER], want[FRAME_HEADER];
 
@@ -152,7 +152,7 @@ step_seccomp(const struct lock_params *params, uint32_t *detail)
 	if (params->skip & LOCK_SKIP_SECCOMP)
 		return limit_files(params);
 	*detail = 1;
-	if (filter_load_heard(variant, &listener) < 0)
+	if (filter_load_with_listener(variant, &listener) < 0)
 		return -1;
 	*detail = 2;
 	if (listener >= 0 && send_listener(listener) < 0)
@@ -172,7 +172,7 @@ step_seccomp(const struct lock_params *params, uint32_t *detail)
 static const struct {
 	enum step_id step;
 	int (*run)(const struct lock_params *params, uint32_t *detail);
-	bool of_branch; /* the others are inherited */
+	bool is_branch_step; /* the others are inherited */
 } lock_steps[] = {
 	{ STEP_CLOSE, step_close, true },
 	{ STEP_LANDLOCK, step_landlock, false },
@@ -181,7 +181,7 @@ static const struct {
 };
 
 static int
-tell(struct step_report *report, int failed)
+lock_report(struct step_report *report, int failed)
 {
 	report->sys_errno = failed;
 	if (step_send_report(LOCK_CHANNEL_FD, report) < 0)
@@ -193,10 +193,10 @@ int
 lock_params_read(struct lock_params *params, struct step_report *report)
 {
 	*report = (struct step_report){ .step = STEP_PARAMS };
-	if (step_params(params) < 0)
-		return tell(report, errno);
+	if (recv_params(params) < 0)
+		return lock_report(report, errno);
 	if (params->fail_step == STEP_PARAMS)
-		return tell(report, EIO);
+		return lock_report(report, EIO);
 	return 0;
 }
 
@@ -206,13 +206,13 @@ lock_down(const struct lock_params *params, struct step_report *report)
 	*report = (struct step_report){ 0 };
 	for (size_t i = 0; i < ARRAY_LEN(lock_steps); i++) {
 		report->step = lock_steps[i].step;
-		if (params->branch && !lock_steps[i].of_branch)
+		if (params->branch && !lock_steps[i].is_branch_step)
 			continue;
 		if (report->step == params->fail_step)
-			return tell(report, EIO);
+			return lock_report(report, EIO);
 		if (lock_steps[i].run(params, &report->detail) < 0)
-			return tell(report, errno);
+			return lock_report(report, errno);
 	}
 	report->step = STEP_READY;
-	return tell(report, 0);
+	return lock_report(report, 0);
 }

@@ -6,12 +6,12 @@
 
 #include "jail/linux_abi.h"
 
-#define READ (LL_FS_READ_FILE | LL_FS_READ_DIR)
-#define WRITE                                                                  \
-	(READ | LL_FS_WRITE_FILE | LL_FS_REMOVE_DIR | LL_FS_REMOVE_FILE |      \
+#define RULE_READ (LL_FS_READ_FILE | LL_FS_READ_DIR)
+#define RULE_WRITE                                                             \
+	(RULE_READ | LL_FS_WRITE_FILE | LL_FS_REMOVE_DIR | LL_FS_REMOVE_FILE | \
 	 LL_FS_MAKE_DIR | LL_FS_MAKE_REG | LL_FS_MAKE_SOCK | LL_FS_MAKE_FIFO | \
 	 LL_FS_MAKE_SYM | LL_FS_REFER | LL_FS_TRUNCATE)
-#define FILE_ONLY                                                              \
+#define RULE_FILE_ONLY                                                         \
 	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | \
 	 LL_FS_IOCTL_DEV)
 
@@ -28,7 +28,7 @@ static const struct {
 };
 
 static int
-row_of(int abi)
+abi_row(int abi)
 {
 	int last = (int)ARRAY_LEN(abis) - 1;
 
@@ -55,7 +55,7 @@ allow_fd(int ruleset, int fd, uint64_t access, uint64_t handled)
 }
 
 static int
-allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
+allow_path(int ruleset, const char *path, uint64_t access, uint64_t handled)
 {
 	own_fd int fd = open(path, O_PATH | O_CLOEXEC);
 
@@ -65,7 +65,7 @@ allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
 /* Whether all that is mounted is open: without a root of its own, and for one
    that is cloned, by the keeper. */
 static bool
-is_open(const struct blueprint *b)
+mounts_are_open(const struct blueprint *b)
 {
 	return b->kind == BLUEPRINT_BARE || b->kind == BLUEPRINT_CLONE;
 }
@@ -81,8 +81,8 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 
 	for (size_t i = 0; i < b->contents->mount_count; i++) {
 		const struct blueprint_mount *m = &b->contents->mounts[i];
-		uint64_t access =
-			(m->writable ? WRITE : READ) | (m->runtime ? exec : 0);
+		uint64_t access = (m->writable ? RULE_WRITE : RULE_READ) |
+				  (m->runtime ? exec : 0);
 
 #ifdef REMIT_HOLES
 		/* Landlock must not follow the hole of another mechanism. */
@@ -91,10 +91,12 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 			continue;
 #endif
 		if (!m->is_directory)
-			access &= FILE_ONLY;
+			access &= RULE_FILE_ONLY;
 		*detail = (uint32_t)i + 1;
-		if ((is_open(b) ? allow_fd(ruleset, m->fd, access, handled)
-				: allow(ruleset, m->jail, access, handled)) < 0)
+		if ((mounts_are_open(b)
+			     ? allow_fd(ruleset, m->fd, access, handled)
+			     : allow_path(ruleset, m->jail, access, handled)) <
+		    0)
 			return -1;
 	}
 	return 0;
@@ -113,8 +115,9 @@ allow_devices(const struct blueprint *b, int ruleset, uint64_t handled,
 		*detail = 2000 + (uint32_t)i;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
-		if ((is_open(b) ? allow_fd(ruleset, fd, access, handled)
-				: allow(ruleset, path, access, handled)) < 0)
+		if ((mounts_are_open(b)
+			     ? allow_fd(ruleset, fd, access, handled)
+			     : allow_path(ruleset, path, access, handled)) < 0)
 			return -1;
 	}
 	return 0;
@@ -128,8 +131,9 @@ allow_etc(const struct blueprint *b, int ruleset, uint64_t handled,
 	*detail = 1000;
 	if (b->kind == BLUEPRINT_BARE)
 		return 0;
-	return is_open(b) ? allow_fd(ruleset, b->contents->etc, READ, handled)
-			  : allow(ruleset, "/etc", READ, handled);
+	return mounts_are_open(b)
+		       ? allow_fd(ruleset, b->contents->etc, RULE_READ, handled)
+		       : allow_path(ruleset, "/etc", RULE_READ, handled);
 }
 
 static int
@@ -139,15 +143,16 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 	if (b->kind == BLUEPRINT_BARE) {
 		for (int i = 0; i < WORKSPACE_DIRECTORIES; i++) {
 			*detail = 1001 + (uint32_t)i;
-			if (allow_fd(ruleset, b->writable[i], WRITE, handled) <
-			    0)
+			if (allow_fd(ruleset, b->writable[i], RULE_WRITE,
+				     handled) < 0)
 				return -1;
 		}
 		return 0;
 	}
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = 1001 + (uint32_t)i;
-		if (allow(ruleset, jail_writable[i].path, WRITE, handled) < 0)
+		if (allow_path(ruleset, jail_writable[i].path, RULE_WRITE,
+			       handled) < 0)
 			return -1;
 	}
 	return 0;
@@ -159,7 +164,7 @@ allow_in(int directory, const char *name, int ruleset, uint64_t handled)
 	own_fd int fd =
 		openat(directory, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -1 : allow_fd(ruleset, fd, WRITE, handled);
+	return fd < 0 ? -1 : allow_fd(ruleset, fd, RULE_WRITE, handled);
 }
 
 static int
@@ -179,7 +184,7 @@ allow_slots(const struct blueprint *b, int ruleset, uint64_t handled,
 static uint64_t
 handled_fs(const struct plan *p)
 {
-	return abis[row_of(p->landlock_abi)].fs;
+	return abis[abi_row(p->landlock_abi)].fs;
 }
 
 int
@@ -188,8 +193,8 @@ rules_begin(const struct blueprint *b, uint32_t *detail)
 	int abi = b->plan->landlock_abi;
 	struct ll_ruleset attr = {
 		.fs = handled_fs(b->plan),
-		.net = abis[row_of(abi)].net,
-		.scoped = abis[row_of(abi)].scoped,
+		.net = abis[abi_row(abi)].net,
+		.scoped = abis[abi_row(abi)].scoped,
 	};
 	/* Older kernels know a shorter struct. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;

@@ -22,7 +22,7 @@
 #define SENTINEL_BARE "../.sentinel"
 
 static bool
-opens(const char *path)
+path_opens(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -36,7 +36,7 @@ opens(const char *path)
 static bool
 sentinel_opens(const struct lock_params *params)
 {
-	return opens(params->bare ? SENTINEL_BARE : SENTINEL);
+	return path_opens(params->bare ? SENTINEL_BARE : SENTINEL);
 }
 
 /* Without namespaces it is in sight, but nothing of it can be opened. */
@@ -48,7 +48,7 @@ host_is_seen(const struct lock_params *params)
 	if (!params->bare)
 		return stat("/proc/self", &st) == 0 ||
 		       stat("/etc/shadow", &st) == 0;
-	return opens("/proc/self/status") || opens("/");
+	return path_opens("/proc/self/status") || path_opens("/");
 }
 
 /* The keeper is there, and may be of the same user. */
@@ -138,7 +138,7 @@ descriptor_remains(const struct lock_params *params)
 static const struct {
 	bool (*escapes)(const struct lock_params *params);
 	uint32_t unless_skipped;
-} tests[] = {
+} self_tests[] = {
 	{ user_is_wrong, 0 },
 	{ rights_remain, 0 },
 	{ descriptor_remains, 0 },
@@ -155,10 +155,11 @@ static const struct {
 int
 self_test(const struct lock_params *params, uint32_t *which)
 {
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (params->skip & tests[i].unless_skipped)
+	for (size_t i = 0; i < sizeof(self_tests) / sizeof(self_tests[0]);
+	     i++) {
+		if (params->skip & self_tests[i].unless_skipped)
 			continue;
-		if (tests[i].escapes(params)) {
+		if (self_tests[i].escapes(params)) {
 			*which = (uint32_t)i + 1;
 			errno = EACCES;
 			return -1;

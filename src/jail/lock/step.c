@@ -248,7 +248,7 @@ exit_report_wait(struct exit_report *out)
 
 #ifdef REMIT_HOLES
 static bool
-is_named(const char *variable, enum step_id step)
+step_is_named(const char *variable, enum step_id step)
 {
 	const char *name = getenv(variable);
 
@@ -273,11 +273,11 @@ step_is_to_fail(enum step_id step)
 {
 	static bool has_waited;
 
-	if (!has_waited && is_named("REMIT_WAIT_STEP", step)) {
+	if (!has_waited && step_is_named("REMIT_WAIT_STEP", step)) {
 		has_waited = true;
 		wait_for_test();
 	}
-	if (!is_named("REMIT_FAIL_STEP", step))
+	if (!step_is_named("REMIT_FAIL_STEP", step))
 		return false;
 	errno = EIO;
 	return true;

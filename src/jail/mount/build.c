@@ -107,7 +107,7 @@ make_parent(int root, const char *path, const char **name)
 }
 
 static int
-make_file(int root, const char *path, const char *text)
+make_root_file(int root, const char *path, const char *text)
 {
 	const char *name;
 	own_fd int parent = make_parent(root, path, &name);
@@ -124,7 +124,7 @@ make_file(int root, const char *path, const char *text)
 
 static const struct {
 	const char *path, *text;
-} files[] = {
+} etc_files[] = {
 	{ "/.sentinel", "" },
 	{ "/etc/passwd", JAIL_USER ":x:1000:1000::" JAIL_WORKSPACE ":\n" },
 	{ "/etc/group", JAIL_USER ":x:1000:\n" },
@@ -134,7 +134,7 @@ static const struct {
 };
 
 static int
-make_link(int root, const char *path, const char *target)
+make_root_link(int root, const char *path, const char *target)
 {
 	const char *name;
 	own_fd int parent = make_parent(root, path, &name);
@@ -152,8 +152,8 @@ make_resolver(int root)
 {
 	if (unlinkat(root, "etc/resolv.conf", 0) < 0 && errno != ENOENT)
 		return -1;
-	return make_file(root, "/etc/resolv.conf",
-			 "nameserver 127.0.0.1\noptions single-request\n");
+	return make_root_file(root, "/etc/resolv.conf",
+			      "nameserver 127.0.0.1\noptions single-request\n");
 }
 
 static int
@@ -171,20 +171,21 @@ step_links(struct blueprint *b, uint32_t *detail)
 			continue;
 		memcpy(path, links->items[i], n);
 		path[n] = '\0';
-		if (make_link(b->root, path, tab + 1) < 0)
+		if (make_root_link(b->root, path, tab + 1) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (make_file(b->root, files[i].path, files[i].text) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++)
+		if (make_root_file(b->root, etc_files[i].path,
+				   etc_files[i].text) < 0)
 			return -1;
 	/* A clone's root cannot be written: there must be a place. */
-	if (b->plan->ends_tls && make_file(b->root, JAIL_TRUST, "") < 0)
+	if (b->plan->ends_tls && make_root_file(b->root, JAIL_TRUST, "") < 0)
 		return -1;
 	return b->plan->proxied ? make_resolver(b->root) : 0;
 }
 
 static int
-place(int root, int mount_fd, const char *jail, bool is_directory)
+place_mount(int root, int mount_fd, const char *jail, bool is_directory)
 {
 	const char *name;
 	own_fd int parent = make_parent(root, jail, &name);
@@ -212,22 +213,23 @@ place(int root, int mount_fd, const char *jail, bool is_directory)
 static int
 place_trust(const struct blueprint *b)
 {
-	own_fd int fd = trust_file_take(b->ways_out);
+	own_fd int fd = trust_file_recv(b->egress);
 
-	return fd < 0 ? -1 : place(b->root, fd, JAIL_TRUST_DIRECTORY, true);
+	return fd < 0 ? -1
+		      : place_mount(b->root, fd, JAIL_TRUST_DIRECTORY, true);
 }
 
 static int
 step_network(struct blueprint *b, uint32_t *detail)
 {
-	if (b->ways_out < 0)
+	if (b->egress < 0)
 		return 0;
-	if (listeners_open(&b->listeners, b->ways_out, detail) < 0 ||
+	if (listeners_open(&b->listeners, b->egress, detail) < 0 ||
 	    (b->plan->ends_tls && place_trust(b) < 0))
 		return -1;
 	/* Nobody inside shall add to them. */
-	own_fd_close(&b->ways_out);
-	b->ways_out = -1;
+	own_fd_close(&b->egress);
+	b->egress = -1;
 	return 0;
 }
 
@@ -236,9 +238,9 @@ step_runtime(struct blueprint *b, uint32_t *detail)
 {
 	for (size_t i = 0; i < b->contents->mount_count; i++) {
 		*detail = (uint32_t)i + 1;
-		if (place(b->root, b->contents->mounts[i].fd,
-			  b->contents->mounts[i].jail,
-			  b->contents->mounts[i].is_directory) < 0)
+		if (place_mount(b->root, b->contents->mounts[i].fd,
+				b->contents->mounts[i].jail,
+				b->contents->mounts[i].is_directory) < 0)
 			return -1;
 	}
 	return 0;
@@ -253,7 +255,8 @@ step_devices(struct blueprint *b, uint32_t *detail)
 		*detail = (uint32_t)i + 1;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
-		if (place(b->root, b->contents->devices[i], path, false) < 0)
+		if (place_mount(b->root, b->contents->devices[i], path, false) <
+		    0)
 			return -1;
 	}
 	return 0;
@@ -274,7 +277,7 @@ link_fonts(int fs, const char *tmp, const char *fonts, const char *font_file)
 }
 
 static int
-make_places(int root)
+make_mount_points(int root)
 {
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		const char *name;
@@ -289,7 +292,7 @@ make_places(int root)
 
 /* The keeper has made it: see workspace.h. */
 static int
-finish_workspace(const struct blueprint *b)
+finish_bare_workspace(const struct blueprint *b)
 {
 	if (!b->contents->font_file)
 		return 0;
@@ -299,7 +302,7 @@ finish_workspace(const struct blueprint *b)
 }
 
 static int
-make_directories(int fs, uint32_t *detail)
+make_writable_directories(int fs, uint32_t *detail)
 {
 	umask(0);
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
@@ -312,13 +315,13 @@ make_directories(int fs, uint32_t *detail)
 }
 
 static int
-new_writable(const struct blueprint *b, uint32_t *detail)
+new_writable_tmpfs(const struct blueprint *b, uint32_t *detail)
 {
 	const struct plan_limits *l = &b->plan->limits;
 	own_fd int fs =
 		tmpfs_new(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
 
-	if (fs < 0 || make_directories(fs, detail) < 0)
+	if (fs < 0 || make_writable_directories(fs, detail) < 0)
 		return -1;
 	return take_fd(&fs);
 }
@@ -334,7 +337,7 @@ make_slots(struct blueprint *b, uint32_t *detail)
 	uint64_t count = b->plan->forkable ? b->plan->policy->branches : 0;
 
 	for (uint64_t i = 0; i < count && i < PLAN_BRANCHES_MAX; i++) {
-		b->slots[i] = new_writable(b, detail);
+		b->slots[i] = new_writable_tmpfs(b, detail);
 		if (b->slots[i] < 0)
 			return -1;
 	}
@@ -370,12 +373,12 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	own_fd int fs = -1;
 
 	if (b->kind == BLUEPRINT_ROOT_TEMPLATE)
-		return make_places(b->root);
+		return make_mount_points(b->root);
 	if (b->kind == BLUEPRINT_BARE)
-		return finish_workspace(b);
-	fs = branch ? take_fd(&b->slot) : new_writable(b, detail);
+		return finish_bare_workspace(b);
+	fs = branch ? take_fd(&b->slot) : new_writable_tmpfs(b, detail);
 	if (fs < 0 || (branch && copy_writable(fs, detail) < 0) ||
-	    place(b->root, fs, jail_writable[0].path, true) < 0)
+	    place_mount(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
@@ -395,7 +398,8 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 			return -1;
 	}
 	for (int i = 0; i < JAIL_WRITABLE; i++)
-		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
+		if (place_mount(b->root, clones[i], jail_writable[i].path,
+				true) < 0)
 			return -1;
 	b->scratch = take_fd(&fs);
 	return branch ? 0 : make_slots(b, detail);
@@ -481,16 +485,16 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 }
 
 /* Who takes a step. */
-#define IS(kind)    (1u << BLUEPRINT_##kind)
-#define WITH_ROOT   (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(ROOT_TEMPLATE))
-#define SPACED	    (IS(COLD) | IS(WARM) | IS(CLONE) | IS(BRANCH))
-#define FOR_CODE    (SPACED | IS(BARE))
-#define CLONED_ROOT (IS(CLONE) | IS(BRANCH))
+#define IS(kind)      (1u << BLUEPRINT_##kind)
+#define WITH_ROOT     (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(ROOT_TEMPLATE))
+#define IN_NAMESPACES (IS(COLD) | IS(WARM) | IS(CLONE) | IS(BRANCH))
+#define FOR_CODE      (IN_NAMESPACES | IS(BARE))
+#define CLONED_ROOT   (IS(CLONE) | IS(BRANCH))
 
 static const struct {
 	int (*run)(struct blueprint *b, uint32_t *detail);
 	unsigned kinds;
-} table[STEP_COUNT] = {
+} build_steps[STEP_COUNT] = {
 	[STEP_GROUPS] = { step_groups, FOR_CODE },
 	/* A jail for a zygote's child belongs to the zygote's user, which may
 	   not write the file: see plan_can_be_warm(). */
@@ -505,10 +509,10 @@ static const struct {
 	[STEP_OVERLAYS] = { step_overlays, IS(COLD) | IS(WARM) | IS(CLONE) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
-	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, SPACED },
+	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, IN_NAMESPACES },
 	[STEP_PIVOT] = { step_pivot, WITH_ROOT },
 	[STEP_READ_ONLY] = { step_read_only, WITH_ROOT },
-	[STEP_HOSTNAME] = { step_hostname, SPACED | IS(ZYGOTE) },
+	[STEP_HOSTNAME] = { step_hostname, IN_NAMESPACES | IS(ZYGOTE) },
 	[STEP_LANDLOCK_RULES] = { step_landlock_rules,
 				  IS(COLD) | IS(WARM) | IS(CLONE) | IS(BARE) },
 };
@@ -518,9 +522,10 @@ build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_GROUPS; *step <= STEP_LANDLOCK_RULES; ++*step) {
 		*detail = 0;
-		if (!(table[*step].kinds & 1u << b->kind))
+		if (!(build_steps[*step].kinds & 1u << b->kind))
 			continue;
-		if (step_is_to_fail(*step) || table[*step].run(b, detail) < 0)
+		if (step_is_to_fail(*step) ||
+		    build_steps[*step].run(b, detail) < 0)
 			return -1;
 	}
 	return 0;

@@ -13,13 +13,14 @@
 #include "base/own.h"
 
 /* A file with several names is there by its number until all have it. */
-#define LINKS	  ".links"
-#define LINK_NAME (sizeof(LINKS) + 24)
+#define LINK_DIRECTORY ".links"
+#define LINK_NAME      (sizeof(LINK_DIRECTORY) + 24)
 
 static void
 link_name(char out[LINK_NAME], const struct stat *st)
 {
-	snprintf(out, LINK_NAME, LINKS "/%llu", (unsigned long long)st->st_ino);
+	snprintf(out, LINK_NAME, LINK_DIRECTORY "/%llu",
+		 (unsigned long long)st->st_ino);
 }
 
 static int
@@ -64,7 +65,7 @@ copy_bytes(int from, int to, off_t size)
 }
 
 static int
-finish(int to, const struct stat *st)
+copy_attributes(int to, const struct stat *st)
 {
 	const struct timespec times[] = { st->st_atim, st->st_mtim };
 
@@ -81,7 +82,7 @@ copy_file(int from, const char *name, int to, const struct stat *st)
 
 	if (in < 0 || out < 0 || copy_bytes(in, out, st->st_size) < 0)
 		return -1;
-	return finish(out, st);
+	return copy_attributes(out, st);
 }
 
 static int
@@ -123,7 +124,7 @@ copy_linked(int from, const char *name, int to, int top, const struct stat *st)
 		return 0;
 	if (errno != ENOENT || copy_node(from, name, to, st) < 0)
 		return -1;
-	if (mkdirat(top, LINKS, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(top, LINK_DIRECTORY, 0700) < 0 && errno != EEXIST)
 		return -1;
 	return linkat(to, name, top, kept, 0);
 }
@@ -143,7 +144,7 @@ copy_inner(int from, const char *name, int to, int top, int depth,
 	out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (out < 0 || copy_directory(in, out, top, depth + 1) < 0)
 		return -1;
-	return finish(out, st);
+	return copy_attributes(out, st);
 }
 
 static int
@@ -191,14 +192,15 @@ copy_tree(int from, int to, const char *name)
 	if (directory < 0 || fstat(from, &st) < 0 ||
 	    copy_directory(from, directory, to, 0) < 0)
 		return -1;
-	return finish(directory, &st);
+	return copy_attributes(directory, &st);
 }
 
 int
 copy_end(int to)
 {
-	own_fd int links = openat(
-		to, LINKS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	own_fd int links =
+		openat(to, LINK_DIRECTORY,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct dirent *e;
 	DIR *d;
 
@@ -212,5 +214,5 @@ copy_end(int to)
 			unlinkat(links, e->d_name, 0);
 	take_fd(&links);
 	closedir(d);
-	return unlinkat(to, LINKS, AT_REMOVEDIR);
+	return unlinkat(to, LINK_DIRECTORY, AT_REMOVEDIR);
 }

@@ -19,9 +19,9 @@ deny_setgroups(struct remit_error *err)
 }
 
 int
-ground_enter(bool alone, struct remit_error *err)
+ground_enter(bool own_network, struct remit_error *err)
 {
-	int network = alone ? CLONE_NEWNET : 0;
+	int network = own_network ? CLONE_NEWNET : 0;
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 

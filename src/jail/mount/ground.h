@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 
-/* Once per process, before the first jail; single-threaded. `alone`: in a
+/* Once per process, before the first jail; single-threaded. `own_network`: in a
    network without any device, too. */
-int ground_enter(bool alone, struct remit_error *err) must_check;
+int ground_enter(bool own_network, struct remit_error *err) must_check;
 
 #endif

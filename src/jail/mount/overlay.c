@@ -18,7 +18,7 @@
 /* ---- in pid 1 ---- */
 
 static int
-set(int fs, const char *key, const char *value)
+overlay_set(int fs, const char *key, const char *value)
 {
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, value, 0);
 }
@@ -31,8 +31,9 @@ new_overlay(void)
 
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
 		return -1;
-	if (set(fs, "lowerdir", "lower") < 0 ||
-	    set(fs, "upperdir", "upper") < 0 || set(fs, "workdir", "work") < 0)
+	if (overlay_set(fs, "lowerdir", "lower") < 0 ||
+	    overlay_set(fs, "upperdir", "upper") < 0 ||
+	    overlay_set(fs, "workdir", "work") < 0)
 		return -1;
 	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
@@ -43,7 +44,7 @@ new_overlay(void)
 
 /* The overlay's top is what the code sees of the directory itself. */
 static int
-make_directories(int directory, int host)
+make_overlay_directories(int directory, int host)
 {
 	struct stat st;
 
@@ -60,8 +61,8 @@ make_directories(int directory, int host)
  * there.
  */
 static int
-open_room(const struct blueprint *b, const struct blueprint_mount *m,
-	  int scratch, const char *name)
+open_overlay_space(const struct blueprint *b, const struct blueprint_mount *m,
+		   int scratch, const char *name)
 {
 	own_fd int fs = -1;
 
@@ -81,9 +82,9 @@ open_room(const struct blueprint *b, const struct blueprint_mount *m,
 /* The kernel notes in attributes which directories hide the host's (from 6.6
    on); without them a directory could not be removed and made again. */
 static int
-check_attributes(int room)
+check_xattrs(int space)
 {
-	own_fd int upper = openat(room, "upper", O_RDONLY | O_DIRECTORY);
+	own_fd int upper = openat(space, "upper", O_RDONLY | O_DIRECTORY);
 
 	if (upper < 0)
 		return -1;
@@ -96,13 +97,15 @@ check_attributes(int room)
 /* The host's directory is mounted only as long as the overlay needs to find it;
    then there is no way to it but through the overlay. */
 static int
-put_overlay(struct blueprint_mount *m, int room)
+mount_overlay(struct blueprint_mount *m, int space)
 {
 	int overlay;
 
-	if (make_directories(room, m->fd) < 0 || check_attributes(room) < 0 ||
-	    move_mount(m->fd, "", room, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-	    fchdir(room) < 0)
+	if (make_overlay_directories(space, m->fd) < 0 ||
+	    check_xattrs(space) < 0 ||
+	    move_mount(m->fd, "", space, "lower", MOVE_MOUNT_F_EMPTY_PATH) <
+		    0 ||
+	    fchdir(space) < 0)
 		return -1;
 	overlay = new_overlay();
 	if (overlay < 0)
@@ -111,24 +114,24 @@ put_overlay(struct blueprint_mount *m, int room)
 	m->fd = overlay;
 	if (umount2("lower", MNT_DETACH) < 0)
 		return -1;
-	return unlinkat(room, "lower", AT_REMOVEDIR);
+	return unlinkat(space, "lower", AT_REMOVEDIR);
 }
 
 static int
 make_overlay(struct blueprint *b, size_t i, int scratch)
 {
 	struct blueprint_mount *m = &b->own.mounts[i];
-	own_fd int room = -1;
+	own_fd int space = -1;
 	char name[24];
 
 	snprintf(name, sizeof(name), "overlay-%zu", i);
-	room = open_room(b, m, scratch, name);
-	if (room < 0 || put_overlay(m, room) < 0)
+	space = open_overlay_space(b, m, scratch, name);
+	if (space < 0 || mount_overlay(m, space) < 0)
 		return -1;
 	if (m->write_root < 0)
 		return 0;
 	b->uppers[m->write_root] =
-		openat(room, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(space, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return b->uppers[m->write_root] < 0 ? -1 : 0;
 }
 
@@ -150,7 +153,7 @@ overlays_make(struct blueprint *b, int scratch, uint32_t *detail)
 static const struct {
 	unsigned long magic;
 	const char *name;
-} far[] = {
+} remote_file_systems[] = {
 	{ NFS_SUPER_MAGIC, "NFS" },   { SMB_SUPER_MAGIC, "SMB" },
 	{ CIFS_SUPER_MAGIC, "CIFS" }, { SMB2_SUPER_MAGIC, "SMB" },
 	{ V9FS_MAGIC, "9P" },	      { FUSE_SUPER_MAGIC, "FUSE" },
@@ -159,21 +162,21 @@ static const struct {
 };
 
 static int
-check_near(const struct plan_mount *m, int directory, struct remit_error *err)
+check_local(const struct plan_mount *m, int directory, struct remit_error *err)
 {
 	struct statfs fs;
 
 	if (fstatfs(directory, &fs) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "statfs %s", m->host);
-	for (size_t i = 0; i < ARRAY_LEN(far); i++)
-		if ((unsigned long)fs.f_type == far[i].magic)
+	for (size_t i = 0; i < ARRAY_LEN(remote_file_systems); i++)
+		if ((unsigned long)fs.f_type == remote_file_systems[i].magic)
 			return fail_refused(
 				err, fields[m->field].name,
 				"Use a folder on a local disk, or mode "
 				"overlay with --export.",
 				"%s lies on %s, where changes by others "
 				"cannot be told by the clock of this machine",
-				m->host, far[i].name);
+				m->host, remote_file_systems[i].name);
 	return 0;
 }
 
@@ -197,10 +200,10 @@ unescape(char *text)
 static bool
 has_mount(FILE *all, const char *path)
 {
-	size_t n = strlen(path), room = 0;
+	size_t n = strlen(path), capacity = 0;
 	own_mem char *line = NULL;
 
-	while (getline(&line, &room, all) > 0) {
+	while (getline(&line, &capacity, all) > 0) {
 		char *at = line, *word = NULL;
 
 		/* The fifth word is the mount point (proc(5)). */
@@ -244,7 +247,7 @@ check_no_mounts(const struct plan_mount *m, int directory,
 
 /* A file that nobody sees, or else a directory for a moment. */
 static int
-stat_new(int directory, struct stat *st)
+stat_new_file(int directory, struct stat *st)
 {
 	own_fd int fd =
 		openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -271,14 +274,14 @@ is_before(const struct timespec *a, const struct timespec *b)
 /* Times of whole seconds, or of another clock, would make a change by others
    look older than the run. Once a second may begin just then: so twice. */
 static int
-check_times(const struct plan_mount *m, int directory, struct remit_error *err)
+check_clock(const struct plan_mount *m, int directory, struct remit_error *err)
 {
 	for (int looks = 0; looks < 2; looks++) {
 		struct timespec before;
 		struct stat st;
 
 		clock_gettime(CLOCK_REALTIME_COARSE, &before);
-		if (stat_new(directory, &st) < 0)
+		if (stat_new_file(directory, &st) < 0)
 			return fail_refused(err, fields[m->field].name,
 					    "Name a folder that you may write, "
 					    "or use mode overlay.",
@@ -322,16 +325,16 @@ overlay_check(const struct plan_mount *m, int directory,
 				    "mode overlay.",
 				    "changes cannot be written to %s: %s",
 				    m->host, strerror(errno));
-	if (check_near(m, directory, err) < 0)
+	if (check_local(m, directory, err) < 0)
 		return -1;
-	return check_times(m, directory, err);
+	return check_clock(m, directory, err);
 }
 
 /* ---- what no run may change ---- */
 
 /* Under its name, and under that without links. */
 static int
-add(struct list *out, const char *path)
+guard_add(struct list *out, const char *path)
 {
 	char real[PATH_MAX];
 
@@ -345,7 +348,7 @@ add(struct list *out, const char *path)
 }
 
 static int
-add_links(struct list *out, const struct list *links)
+guard_add_links(struct list *out, const struct list *links)
 {
 	for (size_t i = 0; i < links->count; i++) {
 		own_mem char *path = strdup(links->items[i]);
@@ -353,7 +356,7 @@ add_links(struct list *out, const struct list *links)
 		if (!path)
 			return -1;
 		path[strcspn(path, "\t")] = '\0';
-		if (add(out, path) < 0)
+		if (guard_add(out, path) < 0)
 			return -1;
 	}
 	return 0;
@@ -369,16 +372,16 @@ guard_list(struct list *out, const struct interpreter *in,
 				      "/proc/self/exe" };
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		if (add(out, paths[i]) < 0)
+		if (guard_add(out, paths[i]) < 0)
 			return -1;
 	for (size_t i = 0; i < in->mounts.count; i++)
-		if (add(out, in->mounts.items[i]) < 0)
+		if (guard_add(out, in->mounts.items[i]) < 0)
 			return -1;
-	return add_links(out, &in->links);
+	return guard_add_links(out, &in->links);
 }
 
 bool
-guard_meets(const struct list *guarded, const char *directory)
+guard_overlaps(const struct list *guarded, const char *directory)
 {
 	for (size_t i = 0; i < guarded->count; i++)
 		if (path_lies_in(guarded->items[i], directory) ||

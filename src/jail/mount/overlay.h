@@ -30,6 +30,6 @@ int overlay_check(const struct plan_mount *m, int directory,
 int guard_list(struct list *out, const struct interpreter *in,
 	       const char *runtime_dir) must_check;
 /* Whether any of them is in this directory, or it in one of them. */
-bool guard_meets(const struct list *guarded, const char *directory);
+bool guard_overlaps(const struct list *guarded, const char *directory);
 
 #endif

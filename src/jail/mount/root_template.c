@@ -32,7 +32,7 @@ open_directory(const char *path)
 }
 
 static int
-note_home(struct root_template *m, struct remit_error *err)
+save_home(struct root_template *m, struct remit_error *err)
 {
 	m->home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	m->home_root = open_directory("/");
@@ -59,7 +59,8 @@ root_template_leave(const struct root_template *m)
 
 /* In a namespace of our own: build the root, and hold the namespace. */
 static int
-build(struct root_template *m, struct blueprint *b, struct remit_error *err)
+root_template_build(struct root_template *m, struct blueprint *b,
+		    struct remit_error *err)
 {
 	own_fd int there = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	struct step_report r = { 0 };
@@ -86,11 +87,11 @@ root_template_make(struct root_template *m, const struct plan *plan,
 		BLUEPRINT_FOR(plan, site, BLUEPRINT_ROOT_TEMPLATE);
 	int done;
 
-	if (note_home(m, err) < 0 || blueprint_resolve(&b, geteuid(), err) < 0)
+	if (save_home(m, err) < 0 || blueprint_resolve(&b, geteuid(), err) < 0)
 		return -1;
 	if (unshare(CLONE_NEWNS) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "unshare");
-	done = build(m, &b, err);
+	done = root_template_build(m, &b, err);
 	root_template_leave(m);
 	if (done < 0)
 		return -1;

@@ -34,7 +34,7 @@ give_rights(int directory)
 }
 
 static DIR *
-open_directory(int at, const char *name)
+open_writable_directory(int at, const char *name)
 {
 	own_fd int place =
 		openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -82,9 +82,9 @@ move_up(struct sweeper *s, int at, const char *name)
 
 /* Everything in one directory of the top: gone, or at the top itself. */
 static void
-flatten(struct sweeper *s, const char *name)
+flatten_directory(struct sweeper *s, const char *name)
 {
-	DIR *d = open_directory(s->top, name);
+	DIR *d = open_writable_directory(s->top, name);
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
@@ -122,7 +122,7 @@ sweep(int directory)
 			if (remove_one(directory, e->d_name))
 				s.moved = true;
 			else
-				flatten(&s, e->d_name);
+				flatten_directory(&s, e->d_name);
 		}
 		closedir(d);
 	}

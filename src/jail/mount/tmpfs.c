@@ -35,7 +35,7 @@ tmpfs_new(uint64_t bytes, uint64_t inodes, unsigned attr)
 /* ---- the authorities that code trusts ---- */
 
 /* The host's authorities are some 200 KiB. */
-#define BYTES (8 * 1024 * 1024)
+#define TRUST_BYTES_MAX (8 * 1024 * 1024)
 
 int
 trust_file_send(int to, int file)
@@ -44,7 +44,7 @@ trust_file_send(int to, int file)
 }
 
 static int
-copy(int from, int to)
+trust_copy(int from, int to)
 {
 	char bytes[16384];
 	ssize_t n;
@@ -56,17 +56,17 @@ copy(int from, int to)
 }
 
 static int
-make_directory(int file)
+trust_make_directory(int file)
 {
 	struct mount_attr a = { .attr_set = MOUNT_ATTR_RDONLY };
-	own_fd int fs = tmpfs_new(BYTES, 4, MOUNT_ATTR_NOEXEC);
+	own_fd int fs = tmpfs_new(TRUST_BYTES_MAX, 4, MOUNT_ATTR_NOEXEC);
 	own_fd int copied = -1;
 
 	if (fs < 0)
 		return -1;
 	copied = openat(fs, JAIL_TRUST_NAME,
 			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (copied < 0 || copy(file, copied) < 0)
+	if (copied < 0 || trust_copy(file, copied) < 0)
 		return -1;
 	/* No writer is left, or it could not become read-only. */
 	own_fd_close(&copied);
@@ -77,19 +77,19 @@ make_directory(int file)
 }
 
 int
-trust_file_take(int from)
+trust_file_recv(int from)
 {
 	int got[PASS_MAX], directory;
 	size_t count;
-	char word;
+	char tag;
 
-	if (pass_receive(from, &word, 1, got, &count, 0) != 1)
+	if (pass_receive(from, &tag, 1, got, &count, 0) != 1)
 		return -1;
-	if (word != 't' || count != 1) {
+	if (tag != 't' || count != 1) {
 		errno = EPROTO;
 		return -1;
 	}
-	directory = make_directory(got[0]);
+	directory = trust_make_directory(got[0]);
 	own_fd_close(&got[0]);
 	return directory;
 }

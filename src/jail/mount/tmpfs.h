@@ -22,6 +22,6 @@ int tmpfs_new(uint64_t bytes, uint64_t inodes, unsigned attr);
 int trust_file_send(int to, int file) must_check;
 /* In pid 1: a directory with a copy of it that nobody can change, not yet
    mounted anywhere. */
-int trust_file_take(int from) must_check;
+int trust_file_recv(int from) must_check;
 
 #endif

@@ -15,12 +15,12 @@
 
 /* The numbers that the jail's ends have before it starts lie above those they
    get inside. */
-#define FIRST_FD 16
+#define WORKSPACE_FIRST_FD 16
 /* How often others may take a fresh directory for a left one, or the base for
    an empty one. */
-#define TRIES 100
+#define MAKE_TRIES 100
 
-#define HINT "(TMPDIR can name another folder)"
+#define TMPDIR_HINT "(TMPDIR can name another folder)"
 
 const char *const workspace_names[WORKSPACE_DIRECTORIES] = {
 	[WORKSPACE_HOME] = "workspace",
@@ -45,14 +45,14 @@ base_path(char *out, size_t size)
 
 /* The code of root's jails is another user, and must get through. */
 static mode_t
-passage(void)
+base_mode(void)
 {
 	return geteuid() == 0 ? 0711 : 0700;
 }
 
 /* Somebody else may have made it first, to have us write into it. */
 static bool
-is_ours(int directory)
+is_private_to_us(int directory)
 {
 	struct stat st;
 
@@ -66,8 +66,8 @@ make_and_open(const char *path)
 {
 	int fd = -1;
 
-	for (int tries = 0; fd < 0 && tries < TRIES; tries++) {
-		if (mkdir(path, passage()) < 0 && errno != EEXIST)
+	for (int tries = 0; fd < 0 && tries < MAKE_TRIES; tries++) {
+		if (mkdir(path, base_mode()) < 0 && errno != EEXIST)
 			break;
 		fd = open(path,
 			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -83,13 +83,14 @@ open_base(const char *path, struct remit_error *err)
 	own_fd int fd = make_and_open(path);
 
 	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "make %s " HINT, path);
-	if (!is_ours(fd))
+		return fail_sys(err, REMIT_E_KERNEL, "make %s " TMPDIR_HINT,
+				path);
+	if (!is_private_to_us(fd))
 		return fail(err, REMIT_E_KERNEL,
 			    "%s must belong to you and be writable to nobody "
-			    "else " HINT,
+			    "else " TMPDIR_HINT,
 			    path);
-	if (fchmod(fd, passage()) < 0)
+	if (fchmod(fd, base_mode()) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
 	return take_fd(&fd);
 }
@@ -97,12 +98,12 @@ open_base(const char *path, struct remit_error *err)
 /* A directory with our lock. -1 with EAGAIN: another keeper took it for one
    that was left. */
 static int
-make_locked(int base, const char *name)
+make_locked_run(int base, const char *name)
 {
 	own_fd int fd = -1;
 	struct stat st;
 
-	if (mkdirat(base, name, passage()) < 0)
+	if (mkdirat(base, name, base_mode()) < 0)
 		return -1;
 	fd = openat(base, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -111,7 +112,7 @@ make_locked(int base, const char *name)
 		errno = EAGAIN;
 		return -1;
 	}
-	return fchmod(fd, passage()) < 0 ? -1 : take_fd(&fd);
+	return fchmod(fd, base_mode()) < 0 ? -1 : take_fd(&fd);
 }
 
 static int
@@ -126,7 +127,7 @@ make_sentinel(int directory)
 
 /* Only its user may look into it, and its place is open to us. */
 static int
-make_directory(int at, const char *name, uint32_t uid, int *out)
+make_code_directory(int at, const char *name, uint32_t uid, int *out)
 {
 	own_fd int place = -1;
 
@@ -138,15 +139,17 @@ make_directory(int at, const char *name, uint32_t uid, int *out)
 	place = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (place < 0)
 		return -1;
-	*out = fcntl(place, F_DUPFD_CLOEXEC, FIRST_FD);
+	*out = fcntl(place, F_DUPFD_CLOEXEC, WORKSPACE_FIRST_FD);
 	return *out < 0 ? -1 : 0;
 }
 
 static int
-fill(struct workspace *w, uint32_t uid, int out[WORKSPACE_DIRECTORIES])
+workspace_fill(struct workspace *w, uint32_t uid,
+	       int out[WORKSPACE_DIRECTORIES])
 {
 	for (int i = 0; i < WORKSPACE_DIRECTORIES; i++)
-		if (make_directory(w->fd, workspace_names[i], uid, &out[i]) < 0)
+		if (make_code_directory(w->fd, workspace_names[i], uid,
+					&out[i]) < 0)
 			return -1;
 	return make_sentinel(w->fd);
 }
@@ -159,7 +162,7 @@ workspace_make(struct workspace *w, uint32_t uid,
 
 	if (base_path(base, sizeof(base)) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "TMPDIR");
-	for (int tries = 0; w->fd < 0 && tries < TRIES; tries++) {
+	for (int tries = 0; w->fd < 0 && tries < MAKE_TRIES; tries++) {
 		uint64_t noise = 0;
 
 		free(w->path);
@@ -174,19 +177,20 @@ workspace_make(struct workspace *w, uint32_t uid,
 			w->path = NULL;
 			return fail_sys(err, REMIT_E_KERNEL, "workspace");
 		}
-		w->fd = make_locked(w->base, strrchr(w->path, '/') + 1);
+		w->fd = make_locked_run(w->base, strrchr(w->path, '/') + 1);
 		/* The base is removed when it is empty. */
 		if (w->fd < 0 && errno != EAGAIN && errno != ENOENT)
 			break;
 	}
-	if (w->fd < 0 || fill(w, uid, out) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "make %s " HINT, base);
+	if (w->fd < 0 || workspace_fill(w, uid, out) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "make %s " TMPDIR_HINT,
+				base);
 	return 0;
 }
 
 /* Its lock must be ours. */
 static bool
-remove_directory(int base, const char *name, int directory)
+remove_run(int base, const char *name, int directory)
 {
 	return sweep(directory) == 0 && unlinkat(base, name, AT_REMOVEDIR) == 0;
 }
@@ -219,7 +223,7 @@ sweep_main(const struct workspace *w)
 	close_between(-1, (unsigned)low);
 	close_between(low, (unsigned)high);
 	close_between(high, UINT_MAX);
-	if (remove_directory(w->base, strrchr(w->path, '/') + 1, w->fd))
+	if (remove_run(w->base, strrchr(w->path, '/') + 1, w->fd))
 		remove_base();
 	_exit(0);
 }
@@ -236,14 +240,14 @@ workspace_free(struct workspace *w)
 }
 
 static bool
-remove_left(int base, const char *name)
+remove_stale_run(int base, const char *name)
 {
 	own_fd int fd = openat(base, name,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
-	return remove_directory(base, name, fd);
+	return remove_run(base, name, fd);
 }
 
 unsigned
@@ -258,14 +262,14 @@ workspace_clean(void)
 	if (base_path(base, sizeof(base)) < 0)
 		return 0;
 	fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	d = fd < 0 || !is_ours(fd) ? NULL : fdopendir(fd);
+	d = fd < 0 || !is_private_to_us(fd) ? NULL : fdopendir(fd);
 	if (!d) {
 		own_fd_close(&fd);
 		return 0;
 	}
 	while ((e = readdir(d)))
 		if (e->d_name[0] != '.')
-			removed += remove_left(dirfd(d), e->d_name);
+			removed += remove_stale_run(dirfd(d), e->d_name);
 	closedir(d);
 	remove_base();
 	return removed;

@@ -76,7 +76,7 @@ hash_identity(struct hash *h, const char *path, bool changes)
 /* Of filters that we inherit only the number can be seen. What they are most
    likely to forbid is tried. */
 static bool
-may_have_namespaces(void)
+can_make_user_namespace(void)
 {
 	int status = 1;
 	pid_t pid = fork();
@@ -91,7 +91,7 @@ may_have_namespaces(void)
 /* The name of the file for what surrounds this process now: a new string, or
    NULL where there is no cache. */
 static char *
-cache_file(void)
+host_cache_file(void)
 {
 	own_mem char *cache = NULL;
 	struct hash h = HASH_INIT;
@@ -109,7 +109,7 @@ cache_file(void)
 	hash_status(&h);
 	hash_number(&h, geteuid());
 	if (attest_own_filters())
-		hash_number(&h, may_have_namespaces());
+		hash_number(&h, can_make_user_namespace());
 	hash_identity(&h, "/proc/self/exe", true);
 	hash_identity(&h, "/proc/self/ns/user", false);
 	hash_identity(&h, "/proc/self/ns/mnt", false);
@@ -122,7 +122,7 @@ cache_file(void)
 
 /* Answers of other boots and builds are of no use to anybody. */
 static void
-forget_old(const char *file)
+remove_old_answers(const char *file)
 {
 	char directory[PATH_MAX];
 	struct dirent *e;
@@ -144,7 +144,7 @@ forget_old(const char *file)
 }
 
 static int
-read_cached(struct host *out, const char *file)
+read_cached_host(struct host *out, const char *file)
 {
 	own(buf) struct buf text = BUF_INIT(64 * 1024);
 	struct remit_error err;
@@ -161,14 +161,14 @@ read_cached(struct host *out, const char *file)
 
 /* Best effort: if the cache cannot be written, the next start probes again. */
 static void
-write_cached(const struct host *h, const char *file)
+write_cached_host(const struct host *h, const char *file)
 {
 	json_t *doc = host_to_json(h);
 	own_mem char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
 	struct remit_error err;
 
 	json_decref(doc);
-	forget_old(file);
+	remove_old_answers(file);
 	if (text && path_write_file(file, text, strlen(text), &err) < 0)
 		errno = 0;
 }
@@ -181,7 +181,7 @@ write_cached(const struct host *h, const char *file)
 
 /* REMIT_HOLES="landlock,seccomp": by the names of policy/mechanism.c. */
 static void
-hole_apply(struct host *h)
+apply_holes(struct host *h)
 {
 	const char *text = getenv("REMIT_HOLES");
 	char names[512], *save = NULL;
@@ -199,7 +199,7 @@ hole_apply(struct host *h)
 #else
 
 static void
-hole_apply(struct host *h)
+apply_holes(struct host *h)
 {
 	(void)h;
 }
@@ -210,14 +210,14 @@ int
 probe_host_cached(struct host *out, const char *runtime_dir,
 		  struct remit_error *err)
 {
-	own_mem char *file = cache_file();
+	own_mem char *file = host_cache_file();
 
-	if (!file || read_cached(out, file) < 0) {
+	if (!file || read_cached_host(out, file) < 0) {
 		if (probe_host(out, runtime_dir, err) < 0)
 			return -1;
 		if (file)
-			write_cached(out, file);
+			write_cached_host(out, file);
 	}
-	hole_apply(out);
+	apply_holes(out);
 	return 0;
 }

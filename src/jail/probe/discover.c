@@ -17,7 +17,7 @@
 #include "base/file/path.h"
 #include "jail/probe/probe.h"
 
-#define ANSWER_BYTES (1024 * 1024)
+#define ANSWER_BYTES_MAX (1024 * 1024)
 
 #define REMEDY "Name a CPython 3.9 or newer with --python."
 
@@ -57,7 +57,7 @@ discover_runtime_dir(char **out, struct remit_error *err)
 /* The path is made absolute, its last name is kept: a venv's python is a link
    and must stay one. */
 static char *
-take_path(const char *python, struct remit_error *err)
+make_absolute(const char *python, struct remit_error *err)
 {
 	char cwd[PATH_MAX] = "", file[2 * PATH_MAX], *copy;
 	struct stat st;
@@ -91,7 +91,7 @@ find_on_path(const char *python, struct remit_error *err)
 	struct stat st;
 
 	if (strchr(python, '/'))
-		return take_path(python, err);
+		return make_absolute(python, err);
 	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
 		size_t n = strcspn(at, ":");
 		char file[PATH_MAX];
@@ -99,7 +99,7 @@ find_on_path(const char *python, struct remit_error *err)
 		snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, python);
 		if (n && file[0] == '/' && access(file, X_OK) == 0 &&
 		    stat(file, &st) == 0 && S_ISREG(st.st_mode))
-			return take_path(file, err);
+			return make_absolute(file, err);
 		at += n;
 		at += *at == ':';
 	}
@@ -164,8 +164,8 @@ hash_shim(struct hash *h)
 /* The directory for this interpreter's answer, made if missing: a new string,
    empty where there is no cache, or NULL. */
 static char *
-cache_directory(const char *file, const char *runtime_dir,
-		struct remit_error *err)
+interpreter_cache_directory(const char *file, const char *runtime_dir,
+			    struct remit_error *err)
 {
 	own_mem char *cache = NULL, *directory = NULL;
 	struct remit_error none;
@@ -229,7 +229,7 @@ read_answer(int fd, struct buf *out)
 }
 
 static int
-spawn(pid_t *pid, const char *file, char *const argv[], int out)
+spawn_interpreter(pid_t *pid, const char *file, char *const argv[], int out)
 {
 	posix_spawn_file_actions_t actions;
 	int failed;
@@ -244,8 +244,8 @@ spawn(pid_t *pid, const char *file, char *const argv[], int out)
 }
 
 static int
-ask(struct buf *answer, const char *file, const char *runtime_dir,
-    const char *directory, struct remit_error *err)
+run_discovery(struct buf *answer, const char *file, const char *runtime_dir,
+	      const char *directory, struct remit_error *err)
 {
 	char script[PATH_MAX];
 	char *argv[] = { (char *)file,	    "-I", script, (char *)runtime_dir,
@@ -257,7 +257,7 @@ ask(struct buf *answer, const char *file, const char *runtime_dir,
 	snprintf(script, sizeof(script), "%s/discover.py", runtime_dir);
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
-	failed = spawn(&pid, file, argv, pipe_fds[1]);
+	failed = spawn_interpreter(&pid, file, argv, pipe_fds[1]);
 	close(pipe_fds[1]);
 	if (failed) {
 		close(pipe_fds[0]);
@@ -287,8 +287,8 @@ ask(struct buf *answer, const char *file, const char *runtime_dir,
 }
 
 static int
-parse(struct interpreter *out, const struct buf *answer, const char *file,
-      struct remit_error *err)
+parse_answer(struct interpreter *out, const struct buf *answer,
+	     const char *file, struct remit_error *err)
 {
 	json_error_t where;
 	json_t *doc = json_loadb(buf_text(answer), answer->len, 0, &where);
@@ -306,7 +306,7 @@ parse(struct interpreter *out, const struct buf *answer, const char *file,
 
 /* Whether a path is as it was when the interpreter was asked. */
 static bool
-is_as_seen(const char *entry)
+is_path_unchanged(const char *entry)
 {
 	const char *tab = strrchr(entry, '\t');
 	char path[PATH_MAX];
@@ -327,20 +327,21 @@ static bool
 is_current(const struct interpreter *in)
 {
 	for (size_t i = 0; i < in->seen.count; i++)
-		if (!is_as_seen(in->seen.items[i]))
+		if (!is_path_unchanged(in->seen.items[i]))
 			return false;
 	return in->seen.count > 0;
 }
 
 static int
-read_cached(struct interpreter *out, const char *file, const char *cached)
+read_cached_interpreter(struct interpreter *out, const char *file,
+			const char *cached)
 {
-	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES);
+	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES_MAX);
 	struct remit_error err;
 
 	if (access(cached, R_OK) < 0 ||
 	    path_read_file(&answer, cached, &err) < 0 ||
-	    parse(out, &answer, file, &err) < 0)
+	    parse_answer(out, &answer, file, &err) < 0)
 		return -1;
 	if (is_current(out))
 		return 0;
@@ -368,18 +369,19 @@ discover_interpreter(struct interpreter *out, const char *python,
 {
 	own_mem char *file = find_on_path(python, err);
 	own_mem char *directory =
-		file ? cache_directory(file, runtime_dir, err) : NULL;
-	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES);
+		file ? interpreter_cache_directory(file, runtime_dir, err)
+		     : NULL;
+	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES_MAX);
 	struct remit_error unwritten;
 	char cached[PATH_MAX];
 
 	if (!directory)
 		return -1;
 	snprintf(cached, sizeof(cached), "%s/answer.json", directory);
-	if (*directory && read_cached(out, file, cached) == 0)
+	if (*directory && read_cached_interpreter(out, file, cached) == 0)
 		return 0;
-	if (ask(&answer, file, runtime_dir, directory, err) < 0 ||
-	    parse(out, &answer, file, err) < 0)
+	if (run_discovery(&answer, file, runtime_dir, directory, err) < 0 ||
+	    parse_answer(out, &answer, file, err) < 0)
 		return -1;
 	/* Not remembered: the cache may have space the next time. */
 	if (!*out->compiled)

@@ -21,7 +21,7 @@
 #include "jail/seccomp/notice.h"
 
 /* What the child that tries it says. */
-struct answer {
+struct probe_answer {
 	uint32_t step; /* STEP_READY: all went well */
 	int32_t sys_errno;
 	bool busy; /* it says nothing of the host */
@@ -29,7 +29,7 @@ struct answer {
 };
 
 static uint64_t
-read_number(const char *path, uint64_t otherwise)
+read_number_file(const char *path, uint64_t otherwise)
 {
 	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32];
@@ -44,7 +44,7 @@ read_number(const char *path, uint64_t otherwise)
 }
 
 static void
-read_facts(struct host *h)
+read_host_facts(struct host *h)
 {
 	struct utsname u;
 	cpu_set_t cpus;
@@ -54,7 +54,7 @@ read_facts(struct host *h)
 	h->landlock_abi = rules_abi();
 	h->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	h->socket_buffer_bytes =
-		read_number("/proc/sys/net/core/wmem_default", 256 * 1024);
+		read_number_file("/proc/sys/net/core/wmem_default", 256 * 1024);
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
 		h->cpus = (uint32_t)CPU_COUNT(&cpus);
 	if (!h->cpus)
@@ -65,7 +65,7 @@ read_facts(struct host *h)
 }
 
 static void
-note(struct host *h, enum capability c, bool yes, const char *why)
+note_capability(struct host *h, enum capability c, bool yes, const char *why)
 {
 	h->can[c].yes = yes;
 	snprintf(h->can[c].why, sizeof(h->can[c].why), "%s", why);
@@ -83,7 +83,7 @@ note_cgroups(struct host *h, const struct cgroup_home *home)
 	};
 
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-		note(h, map[c], home->at[c].usable, home->at[c].why);
+		note_capability(h, map[c], home->at[c].usable, home->at[c].why);
 		if (home->at[c].v2)
 			h->cgroups_v2 |= UINT32_C(1) << c;
 	}
@@ -96,16 +96,16 @@ wait_for_report(struct jail *j, const struct plan *plan,
 	struct step_report r;
 	struct frame f = { .type = FRAME_NONE };
 	struct remit_error unmet;
-	int patience_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
+	int timeout_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
 	bool met = false;
 
 	while (f.type == FRAME_NONE || f.type == FRAME_LISTENER) {
 		if (f.type == FRAME_NONE &&
 		    notice_refuse_until(j->channel.fd, j->listener,
-					jail_filter(plan), patience_ms) < 0)
+					jail_filter(plan), timeout_ms) < 0)
 			return deadline_missed(err, DEADLINE_PROBE);
 		if (!j->run_pid)
-			met = jail_meet(j, &unmet) == 0;
+			met = jail_identify(j, &unmet) == 0;
 		if (link_fill(&j->channel, err) < 0 ||
 		    link_next(&j->channel, &f, err) < 0)
 			return -1;
@@ -126,7 +126,7 @@ wait_for_report(struct jail *j, const struct plan *plan,
 }
 
 /* What is asked of the host: one of the tiers with a jail, as a whole. */
-struct question {
+struct probe_case {
 	const struct host *host;
 	const char *runtime_dir;
 	enum tier tier;
@@ -134,8 +134,8 @@ struct question {
 };
 
 static int
-choose_policy(struct policy *p, const struct question *q,
-	      struct remit_error *err)
+make_probe_policy(struct policy *p, const struct probe_case *q,
+		  struct remit_error *err)
 {
 	if (policy_init(p) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "probe");
@@ -147,7 +147,7 @@ choose_policy(struct policy *p, const struct question *q,
 
 /* The whole sequence, in a child of its own. */
 static int
-try_jail(const struct question *q, struct remit_error *err)
+try_jail(const struct probe_case *q, struct remit_error *err)
 {
 	struct interpreter none = {
 		.executable = (char *)"probe",
@@ -166,7 +166,7 @@ try_jail(const struct question *q, struct remit_error *err)
 	own(jail) struct jail j = JAIL_INIT;
 	own_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (choose_policy(&policy, q, err) < 0 ||
+	if (make_probe_policy(&policy, q, err) < 0 ||
 	    plan_build(&plan, &policy, &job, q->host, &none, err) < 0 ||
 	    (!tiers[q->tier].bare && ground_enter(false, err) < 0) ||
 	    jail_open(&j, &plan, &site, null, "probe", err) < 0)
@@ -175,9 +175,9 @@ try_jail(const struct question *q, struct remit_error *err)
 }
 
 static void __attribute__((noreturn))
-answer_main(const struct question *q, int out)
+probe_child_main(const struct probe_case *q, int out)
 {
-	struct answer a = { .step = STEP_READY };
+	struct probe_answer a = { .step = STEP_READY };
 	struct remit_error err;
 
 	if (try_jail(q, &err) < 0) {
@@ -192,10 +192,11 @@ answer_main(const struct question *q, int out)
 }
 
 static int
-ask_child(struct answer *a, const struct question *q, struct remit_error *err)
+run_probe_child(struct probe_answer *a, const struct probe_case *q,
+		struct remit_error *err)
 {
 	struct pollfd p;
-	int patience_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
+	int timeout_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
 	int fds[2], status, ready;
 	ssize_t n;
 	pid_t pid;
@@ -206,12 +207,12 @@ ask_child(struct answer *a, const struct question *q, struct remit_error *err)
 	if (pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	if (pid == 0)
-		answer_main(q, fds[1]);
+		probe_child_main(q, fds[1]);
 	close(fds[1]);
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	/* Longer than the child itself waits. */
 	do
-		ready = poll(&p, 1, 2 * patience_ms);
+		ready = poll(&p, 1, 2 * timeout_ms);
 	while (ready < 0 && errno == EINTR);
 	n = ready == 1 ? read(fds[0], a, sizeof(*a)) : 0;
 	close(fds[0]);
@@ -230,28 +231,31 @@ ask_child(struct answer *a, const struct question *q, struct remit_error *err)
 
 /* All that is proven by steps before the failed one is there. */
 static void
-note_answer(struct host *h, const struct answer *a)
+note_answer(struct host *h, const struct probe_answer *a)
 {
 	for (int c = 0; c < CAN_COUNT; c++)
 		if (capabilities[c].needed)
-			note(h, (enum capability)c, false, HOST_NOT_REACHED);
+			note_capability(h, (enum capability)c, false,
+					HOST_NOT_REACHED);
 	for (uint32_t s = 0; s < STEP_READY; s++)
 		if (s < a->step)
-			note(h, steps[s].proves, true, "done in a test jail");
+			note_capability(h, steps[s].proves, true,
+					"done in a test jail");
 	if (a->step != STEP_READY)
-		note(h, steps[a->step].proves, false, a->message);
+		note_capability(h, steps[a->step].proves, false, a->message);
 	if (a->step == STEP_READY)
-		note(h, CAN_NETWORK_NAMESPACE, true, "done in a test jail");
+		note_capability(h, CAN_NETWORK_NAMESPACE, true,
+				"done in a test jail");
 }
 
 static int
 probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
-	struct question q = { h, runtime_dir, TIER_LOCAL, false };
+	struct probe_case q = { h, runtime_dir, TIER_LOCAL, false };
 	char why[sizeof(h->can[0].why)];
-	struct answer a = { 0 };
+	struct probe_answer a = { 0 };
 
-	if (ask_child(&a, &q, err) < 0)
+	if (run_probe_child(&a, &q, err) < 0)
 		return -1;
 	if (a.step != STEP_MEMFD_NOEXEC) {
 		note_answer(h, &a);
@@ -259,10 +263,10 @@ probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
 	}
 	memcpy(why, a.message, sizeof(a.message));
 	h->can[CAN_MEMFD_NOEXEC].yes = false;
-	if (ask_child(&a, &q, err) < 0)
+	if (run_probe_child(&a, &q, err) < 0)
 		return -1;
 	note_answer(h, &a);
-	note(h, CAN_MEMFD_NOEXEC, false, why);
+	note_capability(h, CAN_MEMFD_NOEXEC, false, why);
 	return 0;
 }
 
@@ -281,19 +285,19 @@ static int
 probe_overlays(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
 	struct host assumed = without_groups(h);
-	struct question q = { &assumed, runtime_dir, TIER_LOCAL, true };
-	struct answer a = { 0 };
+	struct probe_case q = { &assumed, runtime_dir, TIER_LOCAL, true };
+	struct probe_answer a = { 0 };
 
 	if (host_lacks(h, TIER_LOCAL) != CAN_COUNT) {
-		note(h, CAN_OVERLAY, false, HOST_NOT_REACHED);
+		note_capability(h, CAN_OVERLAY, false, HOST_NOT_REACHED);
 		return 0;
 	}
-	if (ask_child(&a, &q, err) < 0)
+	if (run_probe_child(&a, &q, err) < 0)
 		return -1;
 	if (a.step == STEP_READY)
-		note(h, CAN_OVERLAY, true, "done in a test jail");
+		note_capability(h, CAN_OVERLAY, true, "done in a test jail");
 	else
-		note(h, CAN_OVERLAY, false, a.message);
+		note_capability(h, CAN_OVERLAY, false, a.message);
 	return 0;
 }
 
@@ -301,16 +305,17 @@ static int
 probe_bare(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
 	struct host assumed = without_groups(h);
-	struct question q = { &assumed, runtime_dir, TIER_LANDLOCK, false };
-	struct answer a = { 0 };
+	struct probe_case q = { &assumed, runtime_dir, TIER_LANDLOCK, false };
+	struct probe_answer a = { 0 };
 
 	assumed.can[CAN_LANDLOCK_TIER].yes = true;
-	if (ask_child(&a, &q, err) < 0)
+	if (run_probe_child(&a, &q, err) < 0)
 		return -1;
 	if (a.step == STEP_READY)
-		note(h, CAN_LANDLOCK_TIER, true, "done in a test process");
+		note_capability(h, CAN_LANDLOCK_TIER, true,
+				"done in a test process");
 	else
-		note(h, CAN_LANDLOCK_TIER, false, a.message);
+		note_capability(h, CAN_LANDLOCK_TIER, false, a.message);
 	return 0;
 }
 
@@ -322,21 +327,22 @@ probe_idmap(struct host *h, const char *runtime_dir)
 	struct remit_error err;
 
 	if (!h->by_root) {
-		note(h, CAN_IDMAPPED_MOUNTS, false,
-		     "needs root; an ordinary user does without");
+		note_capability(h, CAN_IDMAPPED_MOUNTS, false,
+				"needs root; an ordinary user does without");
 		return;
 	}
 	tree = open_tree(AT_FDCWD, runtime_dir,
 			 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 || idmap_make(&userns, 0, 0, UID_POOL_BASE, &err) < 0) {
-		note(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
+		note_capability(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
 		return;
 	}
 	a.userns_fd = (uint64_t)userns;
 	if (mount_setattr(tree, "", AT_EMPTY_PATH, &a, sizeof(a)) < 0)
-		note(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
+		note_capability(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
 	else
-		note(h, CAN_IDMAPPED_MOUNTS, true, "done with a test mount");
+		note_capability(h, CAN_IDMAPPED_MOUNTS, true,
+				"done with a test mount");
 }
 
 int
@@ -345,9 +351,9 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 	struct cgroup_home home;
 
 	memset(h, 0, sizeof(*h));
-	read_facts(h);
+	read_host_facts(h);
 	for (int c = 0; c < CAN_COUNT; c++)
-		note(h, (enum capability)c, true, "assumed");
+		note_capability(h, (enum capability)c, true, "assumed");
 	*h = without_groups(h);
 	if (probe_local(h, runtime_dir, err) < 0 ||
 	    probe_overlays(h, runtime_dir, err) < 0 ||

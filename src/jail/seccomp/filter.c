@@ -35,7 +35,7 @@ filter_of_code(unsigned properties, bool bare)
  * `plain`, with the refusals that the explanations stand for.
  */
 static int
-load(const struct filter *f, unsigned flags, bool plain)
+load_program(const struct filter *f, unsigned flags, bool plain)
 {
 	struct sock_filter own[FILTER_LONGEST];
 	struct sock_fprog prog = { .filter = own };
@@ -63,20 +63,20 @@ load(const struct filter *f, unsigned flags, bool plain)
 int
 filter_load(unsigned variant)
 {
-	return load(filter_native(variant), 0, false);
+	return load_program(filter_native(variant), 0, false);
 }
 
 int
-filter_load_heard(unsigned variant, int *listener)
+filter_load_with_listener(unsigned variant, int *listener)
 {
 	const struct filter *f = filter_native(variant);
 
-	*listener = load(f, SECCOMP_FILTER_FLAG_NEW_LISTENER, false);
+	*listener = load_program(f, SECCOMP_FILTER_FLAG_NEW_LISTENER, false);
 	if (*listener >= 0)
 		return 0;
 	if (!f || (errno != EBUSY && errno != EINVAL))
 		return -1;
-	return load(f, 0, true);
+	return load_program(f, 0, true);
 }
 
 int

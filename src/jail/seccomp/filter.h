@@ -75,7 +75,7 @@ int filter_load(unsigned variant);
  * explanation. *listener is -1 if the kernel gives none (it is too old, or
  * somebody outside listens already): then all of that is refused plainly.
  */
-int filter_load_heard(unsigned variant, int *listener);
+int filter_load_with_listener(unsigned variant, int *listener);
 /* Nothing more can be loaded after it. direct: code may write to a directory of
    the host itself, so fsync is done and not only answered. */
 int filter_load_closing(bool strict, bool direct);

@@ -13,7 +13,7 @@
 #include "syscall_names.h"
 
 void
-notice_set_up(int listener)
+notice_prepare(int listener)
 {
 	/* Older kernels answer more slowly. */
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
@@ -21,7 +21,7 @@ notice_set_up(int listener)
 }
 
 int
-notice_take(int listener, struct notice *out)
+notice_recv(int listener, struct notice *out)
 {
 	struct seccomp_notif n = { 0 };
 
@@ -79,7 +79,7 @@ notice_refuse(const struct notice *n, unsigned filter)
 }
 
 int
-notice_pass(const struct notice *n)
+notice_continue(const struct notice *n)
 {
 	struct seccomp_notif_resp answer = {
 		.id = n->id,
@@ -117,7 +117,7 @@ notice_refuse_until(int fd, int listener, unsigned filter, int timeout_ms)
 			return 0;
 		if (!(p[1].revents & POLLIN))
 			p[1].fd = -1; /* all who could ask are dead */
-		else if (notice_take(listener, &n) == 0)
+		else if (notice_recv(listener, &n) == 0)
 			notice_refuse(&n, filter);
 	}
 	return -1;

@@ -21,13 +21,13 @@ struct notice {
 };
 
 /* Once, when the listener has come. */
-void notice_set_up(int listener);
+void notice_prepare(int listener);
 
 /*
  * Take the next one; only if the listener is readable, or it waits for ever. -1
  * with errno, ENOENT if its thread was killed or interrupted meanwhile.
  */
-int notice_take(int listener, struct notice *out) must_check;
+int notice_recv(int listener, struct notice *out) must_check;
 /* Refuse all that comes (listener may be -1), until `fd` is readable. -1: it
    was not within this time. */
 int notice_refuse_until(int fd, int listener, unsigned filter,
@@ -45,7 +45,7 @@ void notice_refuse(const struct notice *n, unsigned filter);
 
 /* The code is the keeper's to command just now: let this one call pass, which
    has no argument that is a pointer. -1: nobody waits for it any more. */
-int notice_pass(const struct notice *n) must_check;
+int notice_continue(const struct notice *n) must_check;
 /* Give the caller a copy of a descriptor of ours, with this number. */
 int notice_inject(const struct notice *n, int fd, int as) must_check;
 

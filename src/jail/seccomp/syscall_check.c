@@ -87,17 +87,17 @@ const struct check check_openat = CHECK(openat_flags, REFUSE(EPERM));
 	 CLONE_PTRACE | CLONE_UNTRACED | CLONE_PARENT |                \
 	 UINT64_C(0xffffffff00000000))
 
-static const struct clause thread[] = {
+static const struct clause thread_flags[] = {
 	ALLOW_IF(WORD(0, THREAD_FLAGS)),
 	ALLOW_IF(WORD(0, THREAD_FLAGS_MUSL)),
 };
 
-static const struct clause any_child[] = {
+static const struct clause any_child_flags[] = {
 	ALLOW_IF(BITS(0, CHILD_FORBIDDEN, 0)),
 };
 
-const struct check check_thread = CHECK(thread, EXPLAIN(EPERM));
-const struct check check_any_child = CHECK(any_child, EXPLAIN(EPERM));
+const struct check check_thread = CHECK(thread_flags, EXPLAIN(EPERM));
+const struct check check_any_child = CHECK(any_child_flags, EXPLAIN(EPERM));
 
 /*
  * What asks for nothing is refused without a word: the self-test tries these,
@@ -210,7 +210,7 @@ const struct check check_memfd = CHECK(memfd_flags, REFUSE(EINVAL));
  * waiting, as readahead does, which is refused; it is advice that programs
  * expect to succeed.
  */
-#define ADVICE                                                                \
+#define PLAIN_ADVICE                                                          \
 	ALLOW_IF(INT(2, MADV_NORMAL)), ALLOW_IF(INT(2, MADV_RANDOM)),         \
 		ALLOW_IF(INT(2, MADV_SEQUENTIAL)),                            \
 		IGNORE_IF(INT(2, MADV_WILLNEED)),                             \
@@ -231,13 +231,13 @@ const struct check check_memfd = CHECK(memfd_flags, REFUSE(EINVAL));
 		ALLOW_IF(INT(2, ADVICE_GUARD_REMOVE))
 
 static const struct clause madvise_advice[] = {
-	ADVICE,
+	PLAIN_ADVICE,
 };
 
 /* A zygote has huge pages made of its memory before it forks (runtime/huge.c),
    below the keeper's filter. */
 static const struct clause madvise_advice_zygote[] = {
-	ADVICE,
+	PLAIN_ADVICE,
 	ALLOW_IF(INT(2, ADVICE_COLLAPSE)),
 };
 

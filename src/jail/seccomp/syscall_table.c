@@ -11,14 +11,14 @@
  * (src/keeper/pool/branch.c). What is here gives rights back that were gained
  * on the way: code that has none can do nothing with it.
  */
-static const struct call forkable[] = {
+static const struct call forkable_calls[] = {
 	{ "capset", .action = ALLOW },
 	{ "prctl", .check = &check_prctl_forkable },
 	{ "setsid", .action = ALLOW },
 	CALLS_END,
 };
 
-static const struct call subprocess[] = {
+static const struct call subprocess_calls[] = {
 	{ "clone", .check = &check_any_child },
 	{ "fork", .action = ALLOW },
 	{ "vfork", .action = ALLOW },
@@ -36,7 +36,7 @@ static const struct call subprocess[] = {
 	CALLS_END,
 };
 
-static const struct call network[] = {
+static const struct call network_calls[] = {
 	{ "socket", .check = &check_socket_network },
 	{ "setsockopt", .check = &check_setsockopt },
 	{ "bind", .check = &check_bind },
@@ -50,7 +50,7 @@ static const struct call network[] = {
 	CALLS_END,
 };
 
-static const struct call strict_memory[] = {
+static const struct call strict_memory_calls[] = {
 	{ "memfd_create", .action = REFUSE(EPERM) },
 	{ "mmap", .check = &check_mmap_strict },
 	{ "fcntl", .check = &check_fcntl_strict },
@@ -66,7 +66,7 @@ static const struct call strict_memory[] = {
 };
 
 /* Pid 1 reaps, tells of it, and watches its lifeline: nothing else is meant. */
-static const struct call init[] = {
+static const struct call init_calls[] = {
 	{ "read", .action = ALLOW },
 	{ "poll", .action = ALLOW },
 	{ "ppoll", .action = ALLOW },
@@ -79,7 +79,7 @@ static const struct call init[] = {
 	CALLS_END,
 };
 
-static const struct call keeper[] = {
+static const struct call keeper_calls[] = {
 	/* Children in namespaces, and programs from descriptors. */
 	{ "clone", .action = ALLOW },
 	{ "clone3", .action = ALLOW },
@@ -160,7 +160,7 @@ static const struct call keeper[] = {
 	CALLS_END,
 };
 
-static const struct call keeper_network[] = {
+static const struct call keeper_network_calls[] = {
 	{ "socket", .check = &check_socket_keeper_network },
 	{ "splice", .action = ALLOW }, /* for proxies */
 	CALLS_END,
@@ -168,7 +168,7 @@ static const struct call keeper_network[] = {
 
 /* A zygote joins jails and forks; the rest is the lock-down of its children,
    which inherit this and get their own filter on top. */
-static const struct call zygote[] = {
+static const struct call zygote_calls[] = {
 	{ "setns", .action = ALLOW },
 	{ "unshare", .check = &check_unshare_nothing },
 	{ "prctl", .action = ALLOW },
@@ -189,13 +189,13 @@ static const struct call zygote[] = {
 
 /* What code may do at the most, but no processes, programs and signals to
    others; and the question whether an import has left threads. */
-static const struct call import[] = {
+static const struct call import_calls[] = {
 	{ "unshare", .check = &check_unshare_nothing },
 	CALLS_END,
 };
 
 /* No namespace: everything that takes a pid or a path means the host's. */
-static const struct call bare[] = {
+static const struct call bare_calls[] = {
 	{ "kill", .check = &check_kill_own },
 	{ "tgkill", .check = &check_tgkill_own },
 
@@ -231,7 +231,7 @@ static const struct call bare[] = {
  * A proxy moves bytes between sockets. It opens nothing, makes no memory that
  * can be executed, and no process.
  */
-static const struct call proxy[] = {
+static const struct call proxy_calls[] = {
 	{ "close", .action = ALLOW },
 	{ "epoll_ctl", .action = ALLOW },
 	{ "epoll_wait", .action = ALLOW },
@@ -259,13 +259,13 @@ static const struct call proxy[] = {
 
 /* Loaded on top of the filter of code, when the keeper has the listener: it
    takes away what the steps between the two need. */
-static const struct call closing[] = {
+static const struct call closing_calls[] = {
 	{ "seccomp", .action = REFUSE(ENOSYS) },
 	{ "prlimit64", .check = &check_prlimit },
 	CALLS_END,
 };
 
-static const struct call closing_strict[] = {
+static const struct call closing_strict_calls[] = {
 	/*
 	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
 	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
@@ -284,7 +284,7 @@ static const struct call closing_strict[] = {
  * doing it. Programs must not notice, since databases and atomic writes check
  * it.
  */
-static const struct call closing_unsynced[] = {
+static const struct call closing_unsynced_calls[] = {
 	{ "fsync", .action = IGNORE },
 	{ "fdatasync", .action = IGNORE },
 	{ "sync_file_range", .action = IGNORE },
@@ -293,21 +293,23 @@ static const struct call closing_unsynced[] = {
 
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
-	{ .calls = forkable, .needs = FILTER_FORKABLE },
-	{ .calls = subprocess, .needs = FILTER_SUBPROCESS },
-	{ .calls = network, .needs = FILTER_NETWORK },
-	{ .calls = strict_memory, .needs = FILTER_STRICT_MEMORY },
-	{ .calls = init, .needs = LAYER_INIT, .kills_rest = true },
-	{ .calls = keeper, .needs = LAYER_KEEPER },
-	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
-	{ .calls = zygote, .needs = LAYER_ZYGOTE },
-	{ .calls = import, .needs = LAYER_IMPORT },
-	{ .calls = bare, .needs = LAYER_BARE },
-	{ .calls = proxy, .needs = LAYER_PROXY, .from_scratch = true },
-	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
-	{ .calls = closing_strict,
+	{ .calls = forkable_calls, .needs = FILTER_FORKABLE },
+	{ .calls = subprocess_calls, .needs = FILTER_SUBPROCESS },
+	{ .calls = network_calls, .needs = FILTER_NETWORK },
+	{ .calls = strict_memory_calls, .needs = FILTER_STRICT_MEMORY },
+	{ .calls = init_calls, .needs = LAYER_INIT, .kills_rest = true },
+	{ .calls = keeper_calls, .needs = LAYER_KEEPER },
+	{ .calls = keeper_network_calls,
+	  .needs = LAYER_KEEPER | FILTER_NETWORK },
+	{ .calls = zygote_calls, .needs = LAYER_ZYGOTE },
+	{ .calls = import_calls, .needs = LAYER_IMPORT },
+	{ .calls = bare_calls, .needs = LAYER_BARE },
+	{ .calls = proxy_calls, .needs = LAYER_PROXY, .from_scratch = true },
+	{ .calls = closing_calls, .needs = LAYER_CLOSING, .allows_rest = true },
+	{ .calls = closing_strict_calls,
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
-	{ .calls = closing_unsynced, .needs = LAYER_CLOSING | LAYER_UNSYNCED },
+	{ .calls = closing_unsynced_calls,
+	  .needs = LAYER_CLOSING | LAYER_UNSYNCED },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);

@@ -57,7 +57,7 @@ let_fork(struct worker *i, const struct notice *n)
 		i->fork = FORK_REFUSED;
 		return true;
 	}
-	if (notice_pass(n) == 0)
+	if (notice_continue(n) == 0)
 		i->fork = FORK_JOINING;
 	return true;
 }
@@ -102,7 +102,7 @@ let_join(struct worker *i, const struct notice *n)
 	    n->call.args[0] != (uint64_t)(JOIN_FIRST_FD + space->fd) ||
 	    n->call.args[1] != (uint64_t)space->type || !is_helper(i, n))
 		return false;
-	if (arm_helper(i, n) < 0 || notice_pass(n) < 0)
+	if (arm_helper(i, n) < 0 || notice_continue(n) < 0)
 		return false;
 	i->joined_namespaces++;
 	if (join_spaces[i->joined_namespaces].fd == JOIN_NET_NS)
@@ -116,7 +116,7 @@ let_copy(struct worker *i, const struct notice *n)
 	if (n->thread != i->helper || n->call.nr != SYS_clone ||
 	    n->call.args[0] != FORK_FLAGS)
 		return false;
-	if (notice_pass(n) == 0)
+	if (notice_continue(n) == 0)
 		i->fork = FORK_COPIED;
 	return true;
 }

@@ -393,7 +393,7 @@ pop_waiting(struct pool *p)
 		remove_waiting(p, i);
 		i->in_pool = false;
 		if (pool_imports_inside(p))
-			jail_go_on(&i->jail);
+			jail_resume(&i->jail);
 		return i;
 	}
 	return NULL;

@@ -87,7 +87,7 @@ on_notice(void *owner, uint32_t events)
 	if ((is_running(i) || i->has_branched) && !branch_fork_is_pending(i) &&
 	    !acquire_refusal_token(i))
 		return;
-	if (notice_take(i->jail.listener, &n) < 0) {
+	if (notice_recv(i->jail.listener, &n) < 0) {
 		/* ENOENT and EINTR: the caller was killed or interrupted while
 		   it waited. */
 		if (errno != ENOENT && errno != EINTR)

@@ -239,7 +239,7 @@ read_channel(struct worker *i)
 	if (!i->has_reported) {
 		i->has_reported = true;
 		i->state = WORKER_LOCKING;
-		i->is_verified = jail_meet(&i->jail, &i->verify_error) == 0;
+		i->is_verified = jail_identify(&i->jail, &i->verify_error) == 0;
 	}
 	if (link_fill(l, &err) < 0) {
 		worker_failed(i, &err);
@@ -289,7 +289,7 @@ recv_built(struct worker *i)
 {
 	struct remit_error err;
 
-	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
+	if (jail_recv_built(&i->jail, &i->pool->plan, &err) < 0) {
 		/* A cold worker reports the reason on its channel. */
 		if (i->jail.warm || i->parent)
 			worker_failed(i, &err);

@@ -67,14 +67,14 @@ static int
 start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 {
 	*site = i->keeper->site;
-	site->ways_out = -1;
+	site->egress = -1;
 	if (!i->pool->plan.proxied)
 		return 0;
 	if (keeper_ensure_proxy_launcher(i->keeper, err) < 0 ||
 	    proxy_start(&i->proxy, &i->keeper->proxy_launcher, &i->pool->plan,
 			i->session ? &i->session->secrets : NULL, err) < 0)
 		return -1;
-	site->ways_out = i->proxy.ways_out;
+	site->egress = i->proxy.egress;
 	return 0;
 }
 
@@ -82,8 +82,8 @@ start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 static void
 close_ways_out(struct worker *i)
 {
-	own_fd_close(&i->proxy.ways_out);
-	i->proxy.ways_out = -1;
+	own_fd_close(&i->proxy.egress);
+	i->proxy.egress = -1;
 }
 
 static int

@@ -213,7 +213,7 @@ on_control(void *owner, uint32_t events)
 	struct zygote_server *n = owner;
 	struct join_answer a;
 	struct remit_error err;
-	int got = zygote_answer(&n->zygote, &a, &err);
+	int got = zygote_recv(&n->zygote, &a, &err);
 
 	(void)events;
 	if (got == 0)

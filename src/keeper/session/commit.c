@@ -34,7 +34,7 @@ session_committed(struct session *s)
 		return;
 	}
 	if (s->worker)
-		jail_go_on(&s->worker->jail);
+		jail_resume(&s->worker->jail);
 	if (s->client_gone)
 		session_remove(s);
 	else
@@ -137,7 +137,7 @@ session_commit_now(struct session *s, const struct frame *f,
 		session_start_commit_timer(s);
 		return 0;
 	}
-	jail_go_on(&s->worker->jail);
+	jail_resume(&s->worker->jail);
 	session_refuse_cell(s, &why);
 	return 0;
 }

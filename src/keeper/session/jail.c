@@ -459,7 +459,7 @@ note_last_end(struct session *s)
 	/* It was killed because it had reported its end. */
 	bool waited = s->state == SESSION_DYING && s->cell.claim.has_exit_code;
 
-	if (s->worker->jail.alone && !waited) {
+	if (s->worker->jail.no_init && !waited) {
 		s->cell.exit = *end;
 		s->cell.facts.has_wait_status = true;
 		s->cell.facts.wait_status = end->wait_status;

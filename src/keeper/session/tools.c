@@ -124,7 +124,7 @@ session_end_tools(struct session *s)
 static void
 send_proxy_answer(struct session *s, uint32_t id, uint32_t allowed)
 {
-	struct proxy_answer a = { .id = id, .allowed = allowed };
+	struct proxy_prompt_answer a = { .id = id, .allowed = allowed };
 
 	/* If the send fails the proxy is dead, which is detected elsewhere. */
 	if (s->worker)
@@ -135,7 +135,7 @@ send_proxy_answer(struct session *s, uint32_t id, uint32_t allowed)
 /* The proxy's question is a claim: accept only a name or an address. Returns -1
    if it is neither. */
 static int
-write_subject(const struct proxy_question *q, char *out, size_t size)
+write_subject(const struct proxy_prompt *q, char *out, size_t size)
 {
 	size_t len = strnlen(q->host, sizeof(q->host));
 	char name[HOST_NAME_SIZE];
@@ -167,7 +167,7 @@ send_question(struct session *s, const char *subject, struct remit_error *err)
 }
 
 static void
-recv_question(struct session *s, const struct proxy_question *q)
+recv_question(struct session *s, const struct proxy_prompt *q)
 {
 	char subject[HOST_NAME_SIZE + 10];
 	struct remit_error err;
@@ -192,13 +192,13 @@ static void
 on_proxy(void *owner, uint32_t events)
 {
 	struct session *s = owner;
-	struct proxy_question q;
+	struct proxy_prompt q;
 	ssize_t n;
 
 	(void)events;
 	/* A proxy that sends more questions than it may is not trusted any
 	   more. */
-	if (s->question_count++ == PENDING_QUESTIONS_MAX) {
+	if (s->question_count++ == PENDING_PROMPTS_MAX) {
 		loop_remove(&s->keeper->loop, &s->on_proxy);
 		return;
 	}

@@ -13,11 +13,11 @@
 #include "http/tls_library.h"
 
 /* Clocks differ a little; jails do not live for a month. */
-#define BEFORE_S (24 * 3600)
-#define AFTER_S	 (30 * 24 * 3600)
-#define ROOT	 "CN=Remit, for one jail only"
+#define VALID_BEFORE_S (24 * 3600)
+#define VALID_AFTER_S  (30 * 24 * 3600)
+#define ROOT_SUBJECT   "CN=Remit, for one jail only"
 /* Of what the host trusts: today 200 KiB. */
-#define MOST (4 * 1024 * 1024)
+#define TRUST_TEXT_MAX (4 * 1024 * 1024)
 
 static int
 make_key(mbedtls_pk_context *key)
@@ -44,7 +44,7 @@ write_time(char out[16], time_t at)
 }
 
 static int
-set_serial(mbedtls_x509write_cert *w)
+certificate_set_serial(mbedtls_x509write_cert *w)
 {
 	unsigned char bytes[15];
 
@@ -57,8 +57,8 @@ set_serial(mbedtls_x509write_cert *w)
 
 /* What both kinds have. */
 static int
-begin(mbedtls_x509write_cert *w, const char *subject, mbedtls_pk_context *of,
-      mbedtls_pk_context *by, bool is_root)
+certificate_begin(mbedtls_x509write_cert *w, const char *subject,
+		  mbedtls_pk_context *of, mbedtls_pk_context *by, bool is_root)
 {
 	time_t now = time(NULL);
 	char from[16], until[16];
@@ -68,11 +68,12 @@ begin(mbedtls_x509write_cert *w, const char *subject, mbedtls_pk_context *of,
 	mbedtls_x509write_crt_set_md_alg(w, MBEDTLS_MD_SHA256);
 	mbedtls_x509write_crt_set_subject_key(w, of);
 	mbedtls_x509write_crt_set_issuer_key(w, by);
-	if (write_time(from, now - BEFORE_S) < 0 ||
-	    write_time(until, now + AFTER_S) < 0 || set_serial(w) != 0 ||
+	if (write_time(from, now - VALID_BEFORE_S) < 0 ||
+	    write_time(until, now + VALID_AFTER_S) < 0 ||
+	    certificate_set_serial(w) != 0 ||
 	    mbedtls_x509write_crt_set_validity(w, from, until) != 0 ||
 	    mbedtls_x509write_crt_set_subject_name(w, subject) != 0 ||
-	    mbedtls_x509write_crt_set_issuer_name(w, ROOT) != 0 ||
+	    mbedtls_x509write_crt_set_issuer_name(w, ROOT_SUBJECT) != 0 ||
 	    mbedtls_x509write_crt_set_subject_key_identifier(w) != 0 ||
 	    mbedtls_x509write_crt_set_authority_key_identifier(w) != 0 ||
 	    mbedtls_x509write_crt_set_basic_constraints(w, is_root,
@@ -93,7 +94,8 @@ authority_make(struct authority *a)
 
 	if (make_key(&a->key) < 0 || make_key(&a->root_key) < 0)
 		return -1;
-	if (begin(&w, ROOT, &a->root_key, &a->root_key, true) == 0)
+	if (certificate_begin(&w, ROOT_SUBJECT, &a->root_key, &a->root_key,
+			      true) == 0)
 		made = mbedtls_x509write_crt_pem(&w, (unsigned char *)a->root,
 						 sizeof(a->root),
 						 tls_library_random, NULL) == 0
@@ -105,7 +107,7 @@ authority_make(struct authority *a)
 
 /* GeneralNames with one name of a host (RFC 5280, 4.2.1.6), from its end. */
 static int
-set_name(mbedtls_x509write_cert *w, const char *host)
+certificate_set_name(mbedtls_x509write_cert *w, const char *host)
 {
 	unsigned char der[HOST_NAME_SIZE + 16] = { 0 }, *at = der + sizeof(der);
 	size_t n = strlen(host), len;
@@ -126,7 +128,7 @@ set_name(mbedtls_x509write_cert *w, const char *host)
 
 /* For servers only. */
 static int
-set_purpose(mbedtls_x509write_cert *w)
+certificate_set_purpose(mbedtls_x509write_cert *w)
 {
 	static const unsigned char der[] = { 0x30, 10, 0x06, 8, 0x2b, 6,
 					     1,	   5,  5,    7, 3,    1 };
@@ -145,8 +147,10 @@ authority_sign(struct authority *a, const char *host, mbedtls_x509_crt *out)
 	int n = -1;
 
 	/* The name is in the extension alone: a subject has 64 bytes. */
-	if (begin(&w, "O=Remit", &a->key, &a->root_key, false) == 0 &&
-	    set_name(&w, host) == 0 && set_purpose(&w) == 0)
+	if (certificate_begin(&w, "O=Remit", &a->key, &a->root_key, false) ==
+		    0 &&
+	    certificate_set_name(&w, host) == 0 &&
+	    certificate_set_purpose(&w) == 0)
 		n = mbedtls_x509write_crt_der(&w, der, sizeof(der),
 					      tls_library_random, NULL);
 	mbedtls_x509write_crt_free(&w);
@@ -186,14 +190,14 @@ trust_read(size_t *len)
 {
 	const char *path = trust_path();
 	own_fd int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	own_mem char *text = calloc(1, MOST + 1);
+	own_mem char *text = calloc(1, TRUST_TEXT_MAX + 1);
 	ssize_t n = 1;
 
-	for (*len = 0; fd >= 0 && text && n > 0 && *len < MOST;
+	for (*len = 0; fd >= 0 && text && n > 0 && *len < TRUST_TEXT_MAX;
 	     *len += n > 0 ? (size_t)n : 0)
-		n = read(fd, text + *len, MOST - *len);
+		n = read(fd, text + *len, TRUST_TEXT_MAX - *len);
 	/* Half of it would trust others than the host does. */
-	if (fd < 0 || !text || n < 0 || *len == MOST)
+	if (fd < 0 || !text || n < 0 || *len == TRUST_TEXT_MAX)
 		return NULL;
 	return take_ptr(&text);
 }

@@ -9,7 +9,7 @@
 #include "proxy/credential/authority.h"
 
 /* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
-#define MEMORY (32 * 1024 * 1024)
+#define HEAP_BYTES (32 * 1024 * 1024)
 
 /* ---- which ---- */
 
@@ -69,7 +69,7 @@ make_host_end(struct tls_ends *t, const char *trusted, size_t len)
 }
 
 static int
-write_file(const char *trusted, size_t len, const struct authority *a)
+write_trust_file(const char *trusted, size_t len, const struct authority *a)
 {
 	own_fd int fd = memfd_create("remit-trust", MFD_CLOEXEC);
 
@@ -100,15 +100,15 @@ make_code_ends(struct tls_ends *t, struct authority *a, const struct vault *v,
  * ever have, which costs nothing until it is used.
  */
 static int
-take_memory(void)
+reserve_heap(void)
 {
 	void *first;
 
 	mallopt(M_MMAP_MAX, 0);
-	mallopt(M_TRIM_THRESHOLD, 2 * MEMORY);
-	mallopt(M_TOP_PAD, MEMORY);
+	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+	mallopt(M_TOP_PAD, HEAP_BYTES);
 	/* Behind the last of what there is. */
-	first = malloc(MEMORY / 8);
+	first = malloc(HEAP_BYTES / 8);
 	free(first);
 	mallopt(M_TOP_PAD, 0);
 	return first ? 0 : -1;
@@ -127,9 +127,9 @@ tls_ends_make(const struct vault *v, const struct host_rules *rules, int *file)
 		return NULL;
 	if (make_code_ends(t, &a, v, rules) == 0 &&
 	    make_host_end(t, trusted, len) == 0) {
-		*file = write_file(trusted, len, &a);
+		*file = write_trust_file(trusted, len, &a);
 		made = *file < 0 ? -1 : 0;
 	}
 	authority_close(&a);
-	return made == 0 && take_memory() == 0 ? take_ptr(&t) : NULL;
+	return made == 0 && reserve_heap() == 0 ? take_ptr(&t) : NULL;
 }

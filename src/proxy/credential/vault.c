@@ -10,7 +10,7 @@
 #include "policy/rules/credential.h"
 
 /* As much as all credentials of a policy can be, with their names. */
-#define ROOM ((size_t)CREDENTIALS_MAX * (CREDENTIAL_VALUE + 64))
+#define SECRETS_BYTES ((size_t)CREDENTIALS_MAX * (CREDENTIAL_VALUE + 64))
 
 _Static_assert(CREDENTIAL_VALUE == HTTP_HEADER_VALUE &&
 		       CREDENTIAL_HEADER == HTTP_HEADER_NAME,
@@ -20,20 +20,20 @@ _Static_assert(CREDENTIAL_VALUE == HTTP_HEADER_VALUE &&
 
 /* NULL: err says why. */
 static char *
-make_room(struct remit_error *err)
+map_secrets(struct remit_error *err)
 {
-	void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
+	void *text = mmap(NULL, SECRETS_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (room == MAP_FAILED) {
+	if (text == MAP_FAILED) {
 		fail_sys(err, REMIT_E_MEMORY, "secrets");
 		return NULL;
 	}
 	/* Pid 1 of every jail begins as a copy of the keeper. */
-	if (madvise(room, ROOM, MADV_DONTFORK) == 0)
-		return room;
+	if (madvise(text, SECRETS_BYTES, MADV_DONTFORK) == 0)
+		return text;
 	fail_sys(err, REMIT_E_KERNEL, "madvise");
-	munmap(room, ROOM);
+	munmap(text, SECRETS_BYTES);
 	return NULL;
 }
 
@@ -55,18 +55,18 @@ secrets_read(struct secrets *s, int fd, struct remit_error *err)
 	ssize_t n;
 
 	/* No other file has seals, and none of these makes a reader wait. */
-	if (s->room || fd < 0 || fcntl(fd, F_GET_SEALS) < 0)
+	if (s->text || fd < 0 || fcntl(fd, F_GET_SEALS) < 0)
 		return fail(err, REMIT_E_PROTOCOL, "secrets come as a memfd");
-	s->room = make_room(err);
-	if (!s->room)
+	s->text = map_secrets(err);
+	if (!s->text)
 		return -1;
-	n = read(fd, s->room, ROOM);
-	if (n == (ssize_t)ROOM)
+	n = read(fd, s->text, SECRETS_BYTES);
+	if (n == (ssize_t)SECRETS_BYTES)
 		return fail(err, REMIT_E_INPUT,
 			    "secrets: at most %d, of less than %d bytes each",
 			    CREDENTIALS_MAX, CREDENTIAL_VALUE);
 	/* What lies behind the last NUL would be read past the end. */
-	if (n < 0 || (n && s->room[n - 1]) || !is_list(s->room, (size_t)n))
+	if (n < 0 || (n && s->text[n - 1]) || !is_list(s->text, (size_t)n))
 		return fail(err, REMIT_E_PROTOCOL, "secrets make no sense");
 	s->used = (size_t)n;
 	return 0;
@@ -77,27 +77,28 @@ secrets_find(const struct secrets *s, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (size_t at = 0; at < s->used; at += strlen(s->room + at) + 1)
-		if (!strncmp(s->room + at, name, len) &&
-		    s->room[at + len] == '=')
-			return s->room + at + len + 1;
+	for (size_t at = 0; at < s->used; at += strlen(s->text + at) + 1)
+		if (!strncmp(s->text + at, name, len) &&
+		    s->text[at + len] == '=')
+			return s->text + at + len + 1;
 	return NULL;
 }
 
 void
 secrets_free(struct secrets *s)
 {
-	if (!s->room)
+	if (!s->text)
 		return;
-	explicit_bzero(s->room, ROOM);
-	munmap(s->room, ROOM);
+	explicit_bzero(s->text, SECRETS_BYTES);
+	munmap(s->text, SECRETS_BYTES);
 	*s = (struct secrets){ 0 };
 }
 
 /* ---- what a proxy gets ---- */
 
 static int
-missing(const struct credential *c, const char *why, struct remit_error *err)
+fail_missing(const struct credential *c, const char *why,
+	     struct remit_error *err)
 {
 	static const char *const nouns[] = {
 		[CREDENTIAL_IN_VARIABLE] = "the variable",
@@ -118,7 +119,7 @@ missing(const struct credential *c, const char *why, struct remit_error *err)
 
 /* All of a small file; -1 if it is none. */
 static ssize_t
-read_file(const char *path, char *out, size_t size)
+read_secret_file(const char *path, char *out, size_t size)
 {
 	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -146,7 +147,7 @@ copy_value(const struct credential *c, const struct secrets *given,
 	size_t n;
 
 	if (c->place == CREDENTIAL_IN_FILE)
-		return read_file(c->from, value, CREDENTIAL_VALUE);
+		return read_secret_file(c->from, value, CREDENTIAL_VALUE);
 	if (c->place == CREDENTIAL_IN_VARIABLE)
 		from = getenv(c->from);
 	else if (given)
@@ -171,13 +172,14 @@ find_value(const struct credential *c, const struct secrets *given,
 	size_t len;
 
 	if (n < 0)
-		return missing(c, lacks[c->place], err);
+		return fail_missing(c, lacks[c->place], err);
 	len = without_line_end(value, (size_t)n);
 	if (n == CREDENTIAL_VALUE || !credential_is_value(value, len))
-		return missing(c,
-			       "is empty, longer than 4095 bytes, or has what "
-			       "no header may have",
-			       err);
+		return fail_missing(
+			c,
+			"is empty, longer than 4095 bytes, or has what "
+			"no header may have",
+			err);
 	value[len] = '\0';
 	return 0;
 }

@@ -16,7 +16,7 @@
  * memory that no child of the keeper gets.
  */
 struct secrets {
-	char *room; /* NAME=VALUE, each ended by NUL; NULL: none was given */
+	char *text; /* NAME=VALUE, each ended by NUL; NULL: none was given */
 	size_t used;
 };
 

@@ -4,12 +4,12 @@
 
 #include "base/buf.h"
 
-#define HEADER	       12
+#define HEADER_BYTES   12
 #define IS_ANSWER      0x8000
-#define OPCODE	       0x7800
+#define OPCODE_MASK    0x7800
 #define RECURSE_PLEASE 0x0100
 #define RECURSE_CAN    0x0080
-#define CODE	       0x000f
+#define CODE_MASK      0x000f
 #define CLASS_IN       1
 #define TYPE_OPT       41
 /* The mapping holds as long as the run; a client may ask again. */
@@ -28,7 +28,7 @@ read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
 {
 	char text[256];
 	size_t len = 0;
-	bool fine = true;
+	bool is_plain = true;
 
 	for (;;) {
 		size_t n = cursor_number(c, 1);
@@ -42,12 +42,12 @@ read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
 		if (!label || len + n + 1 > sizeof(text) - 1)
 			return -1;
 		if (memchr(label, '.', n))
-			fine = false;
+			is_plain = false;
 		memcpy(text + len, label, n);
 		len += n;
 		text[len++] = '.';
 	}
-	return fine && len && host_name_read(text, len, name) == 0;
+	return is_plain && len && host_name_read(text, len, name) == 0;
 }
 
 /* Past a name that may end in a pointer. */
@@ -77,7 +77,7 @@ dns_question_read(const char *bytes, size_t len, struct dns_question *out)
 	uint32_t questions, answers;
 	int is_name;
 
-	*out = (struct dns_question){ .len = HEADER };
+	*out = (struct dns_question){ .len = HEADER_BYTES };
 	out->id = (uint16_t)cursor_number(&c, 2);
 	out->flags = (uint16_t)cursor_number(&c, 2);
 	questions = cursor_number(&c, 2);
@@ -85,7 +85,7 @@ dns_question_read(const char *bytes, size_t len, struct dns_question *out)
 	cursor_number(&c, 2); /* options of the asker: none is of use */
 	if (c.bad || out->flags & IS_ANSWER)
 		return -1;
-	if (questions != 1 || answers || out->flags & OPCODE)
+	if (questions != 1 || answers || out->flags & OPCODE_MASK)
 		return 0;
 	is_name = read_labels(&c, out->name);
 	out->type = (uint16_t)cursor_number(&c, 2);
@@ -97,7 +97,7 @@ dns_question_read(const char *bytes, size_t len, struct dns_question *out)
 }
 
 static char *
-put(char *at, uint32_t value, size_t bytes)
+put_number(char *at, uint32_t value, size_t bytes)
 {
 	for (size_t i = bytes; i--;)
 		*at++ = (char)(value >> (8 * i) & 0xff);
@@ -110,22 +110,23 @@ dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
 		 const in_addr_t *address)
 {
 	uint32_t flags = IS_ANSWER | RECURSE_CAN | (uint32_t)code |
-			 (q->flags & (OPCODE | RECURSE_PLEASE));
-	char *at = put(out, q->id, 2);
+			 (q->flags & (OPCODE_MASK | RECURSE_PLEASE));
+	char *at = put_number(out, q->id, 2);
 
-	at = put(at, flags, 2);
-	at = put(at, q->len > HEADER, 2);
-	at = put(at, address != NULL, 2);
-	at = put(at, 0, 4);
+	at = put_number(at, flags, 2);
+	at = put_number(at, q->len > HEADER_BYTES, 2);
+	at = put_number(at, address != NULL, 2);
+	at = put_number(at, 0, 4);
 	/* At most 255 bytes of name, and 4. */
-	memcpy(at, asked + HEADER, q->len - HEADER);
-	at += q->len - HEADER;
+	memcpy(at, asked + HEADER_BYTES, q->len - HEADER_BYTES);
+	at += q->len - HEADER_BYTES;
 	if (address) {
-		at = put(at, 0xc000 | HEADER, 2); /* the name asked for */
-		at = put(at, DNS_A, 2);
-		at = put(at, CLASS_IN, 2);
-		at = put(at, TTL_S, 4);
-		at = put(at, 4, 2);
+		at = put_number(at, 0xc000 | HEADER_BYTES,
+				2); /* the name asked for */
+		at = put_number(at, DNS_A, 2);
+		at = put_number(at, CLASS_IN, 2);
+		at = put_number(at, TTL_S, 4);
+		at = put_number(at, 4, 2);
 		memcpy(at, address, 4);
 		at += 4;
 	}
@@ -138,29 +139,29 @@ size_t
 dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
 		   enum dns_type type)
 {
-	char *at = put(out, id, 2);
+	char *at = put_number(out, id, 2);
 
-	at = put(at, RECURSE_PLEASE, 2);
-	at = put(at, 1, 2);
-	at = put(at, 0, 4);
-	at = put(at, 1, 2);
+	at = put_number(at, RECURSE_PLEASE, 2);
+	at = put_number(at, 1, 2);
+	at = put_number(at, 0, 4);
+	at = put_number(at, 1, 2);
 	while (*name) {
 		size_t n = strcspn(name, ".");
 
-		at = put(at, (uint32_t)n, 1);
+		at = put_number(at, (uint32_t)n, 1);
 		memcpy(at, name, n);
 		at += n;
 		name += n + (name[n] == '.');
 	}
-	at = put(at, 0, 1);
-	at = put(at, type, 2);
-	at = put(at, CLASS_IN, 2);
+	at = put_number(at, 0, 1);
+	at = put_number(at, type, 2);
+	at = put_number(at, CLASS_IN, 2);
 	/* How long the answer may be (RFC 6891). */
-	at = put(at, 0, 1);
-	at = put(at, TYPE_OPT, 2);
-	at = put(at, DNS_READ, 2);
-	at = put(at, 0, 4);
-	at = put(at, 0, 2);
+	at = put_number(at, 0, 1);
+	at = put_number(at, TYPE_OPT, 2);
+	at = put_number(at, DNS_READ, 2);
+	at = put_number(at, 0, 4);
+	at = put_number(at, 0, 2);
 	return (size_t)(at - out);
 }
 
@@ -206,7 +207,7 @@ dns_answer_read(const char *bytes, size_t len, uint16_t id, const char *name,
 	/* What was cut off is not needed. */
 	for (uint32_t i = 0; i < records && i < MOST_RECORDS && c.left; i++)
 		read_record(&c, type, &found);
-	*code = (enum dns_code)(flags & CODE);
+	*code = (enum dns_code)(flags & CODE_MASK);
 	if (*code == DNS_OK)
 		*out = found;
 	return 0;

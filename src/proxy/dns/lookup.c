@@ -8,16 +8,16 @@
 
 #include "proxy/gate.h"
 
-#define ANSWER_US (2 * 1000000ull)
-#define TRIES	  2 /* of each resolver */
+#define ANSWER_TIMEOUT_US  (2 * 1000000ull)
+#define TRIES_PER_RESOLVER 2 /* of each resolver */
 /* For so long a name leads where it led: a second answer may be another. */
 #define KNOWN_US (60 * 1000000ull)
 #define LOST_US	 (1 * 1000000ull)
 
-static void ask(struct lookup *l);
+static void lookup_send(struct lookup *l);
 
 static void
-stop(struct lookup *l)
+lookup_stop(struct lookup *l)
 {
 	int fd = l->on.fd;
 
@@ -27,7 +27,7 @@ stop(struct lookup *l)
 }
 
 static void
-settle(struct gate *g, struct name *n)
+settle_name(struct gate *g, struct name *n)
 {
 	bool known = n->addresses.count > 0;
 
@@ -37,43 +37,43 @@ settle(struct gate *g, struct name *n)
 }
 
 static void
-end(struct lookup *l)
+lookup_end(struct lookup *l)
 {
 	struct name *n = l->name;
 
-	stop(l);
+	lookup_stop(l);
 	l->name = NULL;
-	settle(l->gate, n);
+	settle_name(l->gate, n);
 }
 
 static void
-ask_next(struct lookup *l)
+lookup_try_next(struct lookup *l)
 {
-	stop(l);
+	lookup_stop(l);
 	l->tries++;
-	ask(l);
+	lookup_send(l);
 }
 
 static void
-on_late(void *owner)
+on_timeout(void *owner)
 {
-	ask_next(owner);
+	lookup_try_next(owner);
 }
 
 static void
-take_answer(struct lookup *l, enum dns_code code)
+lookup_use_answer(struct lookup *l, enum dns_code code)
 {
 	bool found = l->name->addresses.count > 0;
 
 	if (!found && code != DNS_OK && code != DNS_NO_SUCH_NAME) {
-		ask_next(l); /* this one cannot tell */
+		lookup_try_next(l); /* this one cannot tell */
 	} else if (!found && code == DNS_OK && l->type == DNS_A) {
-		stop(l);
+		lookup_stop(l);
 		l->type = DNS_AAAA;
 		l->tries = 0;
-		ask(l);
+		lookup_send(l);
 	} else {
-		end(l);
+		lookup_end(l);
 	}
 }
 
@@ -88,17 +88,17 @@ on_answer(void *owner, uint32_t events)
 	(void)events;
 	if (n < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			ask_next(l); /* nobody listens there */
+			lookup_try_next(l); /* nobody listens there */
 		return;
 	}
 	/* What answers another question may be forged: wait for ours. */
 	if (dns_answer_read(bytes, (size_t)n, l->id, l->name->host, l->type,
 			    &l->name->addresses, &code) == 0)
-		take_answer(l, code);
+		lookup_use_answer(l, code);
 }
 
 static int
-send_question(struct lookup *l, int fd)
+lookup_send_question(struct lookup *l, int fd)
 {
 	const struct site_names *s = &l->gate->site;
 	struct sockaddr_storage to;
@@ -117,27 +117,27 @@ send_question(struct lookup *l, int fd)
 }
 
 static void
-ask(struct lookup *l)
+lookup_send(struct lookup *l)
 {
 	const struct site_names *s = &l->gate->site;
 
-	for (; l->tries < TRIES * s->resolver_count; l->tries++) {
-		bool six = s->resolvers[l->tries % s->resolver_count].is_v6;
+	for (; l->tries < TRIES_PER_RESOLVER * s->resolver_count; l->tries++) {
+		bool is_v6 = s->resolvers[l->tries % s->resolver_count].is_v6;
 		own_fd int fd =
-			socket(six ? AF_INET6 : AF_INET,
+			socket(is_v6 ? AF_INET6 : AF_INET,
 			       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		struct remit_error err;
 
-		if (fd < 0 || send_question(l, fd) < 0 ||
+		if (fd < 0 || lookup_send_question(l, fd) < 0 ||
 		    loop_add(&l->gate->loop, &l->on, fd, EPOLLIN, on_answer, l,
 			     &err) < 0)
 			continue;
 		take_fd(&fd);
 		loop_set_timer(&l->gate->loop, &l->timer,
-			       loop_now_us() + ANSWER_US);
+			       loop_now_us() + ANSWER_TIMEOUT_US);
 		return;
 	}
-	end(l);
+	lookup_end(l);
 }
 
 void
@@ -146,12 +146,12 @@ lookup_init(struct lookup *l, struct gate *g)
 	*l = (struct lookup){
 		.gate = g,
 		.on = SOURCE_INIT,
-		.timer = { .ring = on_late, .owner = l },
+		.timer = { .ring = on_timeout, .owner = l },
 	};
 }
 
 static struct lookup *
-find_free(struct gate *g)
+find_free_lookup(struct gate *g)
 {
 	for (int i = 0; i < LOOKUPS_MAX; i++)
 		if (!g->lookups[i].name)
@@ -162,17 +162,17 @@ find_free(struct gate *g)
 void
 lookup_start(struct gate *g, struct name *n)
 {
-	struct lookup *l = find_free(g);
+	struct lookup *l = find_free_lookup(g);
 
 	n->addresses.count = 0;
 	site_names_find(&g->site, n->host, &n->addresses);
 	if (n->addresses.count || !l) {
-		settle(g, n);
+		settle_name(g, n);
 		return;
 	}
-	n->state = NAME_ASKED;
+	n->state = NAME_PENDING;
 	l->name = n;
 	l->type = DNS_A;
 	l->tries = 0;
-	ask(l);
+	lookup_send(l);
 }

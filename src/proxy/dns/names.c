@@ -7,12 +7,12 @@
 #include "jail/listeners.h"
 
 /* Beginning with 198.18.1.0. */
-#define FIRST (LISTENERS_NET + 256)
+#define FIRST_ADDRESS (LISTENERS_NET + 256)
 /* Of resolv.conf and hosts. */
-#define FILE_MAX (256 * 1024)
+#define TEXT_BYTES_MAX (256 * 1024)
 
 struct name *
-names_take(struct names *all, const char *host)
+names_get(struct names *all, const char *host)
 {
 	struct name *n = all->rows;
 
@@ -29,7 +29,7 @@ names_take(struct names *all, const char *host)
 in_addr_t
 names_inside(const struct names *all, const struct name *n)
 {
-	return htonl(FIRST + (uint32_t)(n - all->rows));
+	return htonl(FIRST_ADDRESS + (uint32_t)(n - all->rows));
 }
 
 struct name *
@@ -39,14 +39,14 @@ names_find_inside(struct names *all, const struct address *a)
 	uint32_t i;
 
 	memcpy(&inside, a->bytes, sizeof(inside));
-	i = ntohl(inside) - FIRST;
+	i = ntohl(inside) - FIRST_ADDRESS;
 	return !a->is_v6 && i < all->count ? &all->rows[i] : NULL;
 }
 
 /* ---- this machine's own ---- */
 
 static char *
-word(char **line)
+next_word(char **line)
 {
 	char *w;
 
@@ -62,7 +62,7 @@ site_names_resolvers(struct site_names *out, char *text)
 	char *line;
 
 	while ((line = strsep(&text, "\n"))) {
-		char *key = word(&line), *value = word(&line);
+		char *key = next_word(&line), *value = next_word(&line);
 		struct address a;
 
 		if (!key || !value || strcmp(key, "nameserver") != 0 ||
@@ -98,25 +98,25 @@ site_names_hosts(struct site_names *out, char *text,
 		char *w;
 
 		line[strcspn(line, "#")] = '\0';
-		w = word(&line);
+		w = next_word(&line);
 		if (!w || address_read(w, &a) < 0)
 			continue;
-		while ((w = word(&line)))
+		while ((w = next_word(&line)))
 			add_host(out, w, &a, rules);
 	}
 }
 
 /* As text; what lies beyond the cap is left out. */
 static char *
-read_file(const char *path)
+read_text_file(const char *path)
 {
 	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = calloc(1, FILE_MAX + 1);
+	char *text = calloc(1, TEXT_BYTES_MAX + 1);
 	size_t len = 0;
 	ssize_t n = 1;
 
-	while (text && fd >= 0 && n > 0 && len < FILE_MAX) {
-		n = read(fd, text + len, FILE_MAX - len);
+	while (text && fd >= 0 && n > 0 && len < TEXT_BYTES_MAX) {
+		n = read(fd, text + len, TEXT_BYTES_MAX - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	return text;
@@ -125,8 +125,8 @@ read_file(const char *path)
 void
 site_names_read(struct site_names *out, const struct host_rules *rules)
 {
-	own_mem char *resolvers = read_file("/etc/resolv.conf");
-	own_mem char *hosts = read_file("/etc/hosts");
+	own_mem char *resolvers = read_text_file("/etc/resolv.conf");
+	own_mem char *hosts = read_text_file("/etc/hosts");
 
 	*out = (struct site_names){ 0 };
 	if (resolvers)

@@ -15,7 +15,7 @@
 
 enum name_state {
 	NAME_NEW,
-	NAME_ASKED, /* a resolver was asked, and has not answered */
+	NAME_PENDING, /* a resolver was asked, and has not answered */
 	NAME_KNOWN,
 	NAME_LOST, /* it leads nowhere */
 };
@@ -33,7 +33,7 @@ struct names {
 };
 
 /* The row of this name, a new one if need be; NULL if there is no room. */
-struct name *names_take(struct names *all, const char *host);
+struct name *names_get(struct names *all, const char *host);
 /* The address that it has inside, and the name of such an address. */
 in_addr_t names_inside(const struct names *all, const struct name *n);
 struct name *names_find_inside(struct names *all, const struct address *a);

@@ -313,20 +313,20 @@ a_spare_group_serves_the_same_limits_only(void **state)
 	have_left(w);
 	strcpy(w->group.name, "remit-first");
 	cgroup_limits_of(&w->group.limits, &w->home, &l);
-	cgroup_stock_give(&stock, &w->group);
+	cgroup_stock_release(&stock, &w->group);
 	assert_int_equal(stock.count, 1);
 	assert_int_equal(w->group.at[CGROUP_MEMORY], -1);
 
 	/* A new one cannot be made here: these are no groups. */
 	l.memory_cgroup_bytes = 1001;
-	assert_int_equal(
-		cgroup_stock_take(&stock, &other, &w->home, &l, "second", &err),
-		-1);
-	cgroup_stock_give(&stock, &other);
+	assert_int_equal(cgroup_stock_acquire(&stock, &other, &w->home, &l,
+					      "second", &err),
+			 -1);
+	cgroup_stock_release(&stock, &other);
 	assert_int_equal(stock.count, 1);
 	l.memory_cgroup_bytes = 1000;
-	assert_int_equal(cgroup_stock_take(&stock, &w->group, &w->home, &l,
-					   "third", &err),
+	assert_int_equal(cgroup_stock_acquire(&stock, &w->group, &w->home, &l,
+					      "third", &err),
 			 0);
 	assert_string_equal(w->group.name, "remit-first");
 	assert_int_equal(stock.count, 0);

@@ -159,7 +159,7 @@ jail_roots(const struct plan *plan)
 }
 
 int
-jail_take_built(struct jail *j, const struct plan *plan,
+jail_recv_built(struct jail *j, const struct plan *plan,
 		struct remit_error *err)
 {
 	struct step_report r = { .step = STEP_CLONE };
@@ -182,7 +182,7 @@ jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 }
 
 int
-jail_meet(struct jail *j, struct remit_error *err)
+jail_identify(struct jail *j, struct remit_error *err)
 {
 	struct fake_jail *f = fake_of(j);
 
@@ -247,7 +247,7 @@ jail_stop(struct jail *j)
 }
 
 void
-jail_go_on(struct jail *j)
+jail_resume(struct jail *j)
 {
 	fake_of(j)->goes++;
 }
@@ -343,8 +343,7 @@ zygote_open(struct zygote *z, const struct plan *plan,
 }
 
 int
-zygote_answer(struct zygote *z, struct join_answer *out,
-	      struct remit_error *err)
+zygote_recv(struct zygote *z, struct join_answer *out, struct remit_error *err)
 {
 	ssize_t n = recv(z->control, out, sizeof(*out), MSG_DONTWAIT);
 

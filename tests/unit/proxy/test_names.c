@@ -24,12 +24,12 @@ static void
 a_name_keeps_its_address_and_an_address_its_name(void **state)
 {
 	static struct names all;
-	struct name *a = names_take(&all, "a.example");
-	struct name *b = names_take(&all, "b.example");
+	struct name *a = names_get(&all, "a.example");
+	struct name *b = names_get(&all, "b.example");
 
 	(void)state;
 	assert_ptr_not_equal(a, b);
-	assert_ptr_equal(names_take(&all, "a.example"), a);
+	assert_ptr_equal(names_get(&all, "a.example"), a);
 	assert_ptr_equal(find(&all, names_inside(&all, a)), a);
 	assert_ptr_equal(find(&all, names_inside(&all, b)), b);
 	assert_int_equal(ntohl(names_inside(&all, a)) >> 17, 0xc6120000u >> 17);
@@ -39,7 +39,7 @@ static void
 an_address_that_nobody_was_given_has_no_name(void **state)
 {
 	static struct names all;
-	struct name *a = names_take(&all, "a.example");
+	struct name *a = names_get(&all, "a.example");
 	uint32_t inside = ntohl(names_inside(&all, a));
 	struct address six;
 
@@ -63,10 +63,10 @@ the_table_ends(void **state)
 	(void)state;
 	for (int i = 0; i < NAMES_MAX; i++) {
 		snprintf(text, sizeof(text), "n%d.example", i);
-		assert_non_null(names_take(&all, text));
+		assert_non_null(names_get(&all, text));
 	}
-	assert_null(names_take(&all, "one.more"));
-	assert_non_null(names_take(&all, "n0.example"));
+	assert_null(names_get(&all, "one.more"));
+	assert_non_null(names_get(&all, "n0.example"));
 }
 
 /* ---- resolv.conf and hosts of this machine ---- */

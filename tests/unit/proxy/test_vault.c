@@ -87,7 +87,7 @@ other_files_are_not_read(void **state)
 	assert_int_equal(secrets_read(&s, -1, &err), -1);
 	assert_int_equal(secrets_read(&s, file, &err), -1);
 	assert_int_equal(secrets_read(&s, pair[0], &err), -1);
-	assert_null(s.room);
+	assert_null(s.text);
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -106,11 +106,11 @@ a_child_has_none_of_it(void **state)
 	assert_int_equal(secrets_read(&s, fd, &err), 0);
 	pid = fork();
 	if (!pid) /* ENOMEM: nothing is there (mincore(2)) */
-		_exit(mincore(s.room, 1, &there) < 0 && errno == ENOMEM ? 7
+		_exit(mincore(s.text, 1, &there) < 0 && errno == ENOMEM ? 7
 									: 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-	assert_int_equal(mincore(s.room, 1, &there), 0);
+	assert_int_equal(mincore(s.text, 1, &there), 0);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * jail_meet: who speaks for a jail, and whether the kernel says of him what
+ * jail_identify: who speaks for a jail, and whether the kernel says of him what
  * the plan does.
  */
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 /* The first bytes of the channel: by whom, by the kernel's word, and with
    which descriptor. */
 static int
-take_first_words(struct jail *j, struct remit_error *err)
+recv_first_message(struct jail *j, struct remit_error *err)
 {
 	int got[PASS_MAX];
 	char bytes[512];
@@ -44,7 +44,7 @@ take_first_words(struct jail *j, struct remit_error *err)
 
 /* No pid namespace hides others who might speak, and nobody but us ends it. */
 static int
-check_alone(const struct jail *j, struct remit_error *err)
+check_single_process(const struct jail *j, struct remit_error *err)
 {
 	if (j->run_pid != j->init_pid)
 		return fail(err, REMIT_E_INTERNAL,
@@ -57,17 +57,17 @@ check_alone(const struct jail *j, struct remit_error *err)
 }
 
 int
-jail_meet(struct jail *j, struct remit_error *err)
+jail_identify(struct jail *j, struct remit_error *err)
 {
 	if (j->unjailed)
 		return 0;
-	if (take_first_words(j, err) < 0)
+	if (recv_first_message(j, err) < 0)
 		return -1;
 	j->run_pidfd = sys_pidfd_open(j->run_pid);
 	if (j->run_pidfd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
 	if (j->listener >= 0)
-		notice_set_up(j->listener);
+		notice_prepare(j->listener);
 	return 0;
 }
 
@@ -78,10 +78,10 @@ jail_attest(const struct jail *j, const struct plan *plan,
 	struct attest_want want = {
 		.uid = j->host_uid,
 		/* A zygote's child may still have its helper for a parent. */
-		.parent = j->warm    ? 0
-			  : j->alone ? getpid()
-				     : j->init_pid,
-		.bounded = !j->alone && plan->filter & PLAN_FILTER_SUBPROCESS,
+		.parent = j->warm      ? 0
+			  : j->no_init ? getpid()
+				       : j->init_pid,
+		.bounded = !j->no_init && plan->filter & PLAN_FILTER_SUBPROCESS,
 		/* What the keeper has the jail inherits; its own two come on
 		   top, and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
@@ -93,7 +93,7 @@ jail_attest(const struct jail *j, const struct plan *plan,
 		return fail(err, REMIT_E_INTERNAL, "a branch is seen to apart");
 	if (j->unjailed)
 		return 0;
-	if (j->alone && check_alone(j, err) < 0)
+	if (j->no_init && check_single_process(j, err) < 0)
 		return -1;
 	if (cgroup_check(&j->group, j->run_pid, err) < 0)
 		return -1;
