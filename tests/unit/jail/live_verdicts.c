@@ -16,8 +16,8 @@
  * descriptor 0 meets nothing. Calls that would not come back, or would
  * change more than the child, are in the table below. The output is TAP.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -41,7 +41,7 @@
 /* The exit status of a child that could not make the call; no errno. */
 #define NOT_READY 255
 
-#define PATIENCE_MS 60000
+#define CALL_TIMEOUT_MS 60000
 
 /* Not called where they are allowed. Refused, everything is called. */
 static const struct {
@@ -67,14 +67,14 @@ static const struct {
  * uprobe: 6.18). Made by anybody else they end in SIGILL or an error, so
  * there is nothing to refuse, only this to know.
  */
-static const unsigned unseen[] = { 335, 336 };
+static const unsigned unfiltered[] = { 335, 336 };
 
-static const uint64_t no_args[ASK_ARGS];
+static const uint64_t no_args[QUERY_ARGS];
 
 static const char *
 why_skipped(unsigned nr)
 {
-	const char *name = ask_call_name(NATIVE, nr);
+	const char *name = query_call_name(NATIVE, nr);
 
 	for (size_t i = 0; name && i < ARRAY_LEN(skipped); i++)
 		if (strcmp(skipped[i].name, name) == 0)
@@ -85,14 +85,14 @@ why_skipped(unsigned nr)
 /* The child. It uses raw calls: glibc may need some that are refused. */
 
 static void __attribute__((noreturn))
-leave(int status)
+child_exit(int status)
 {
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
 static void
-load(const struct filter *filter)
+child_load(const struct filter *filter)
 {
 	struct sock_fprog program = {
 		.len = filter->len,
@@ -101,7 +101,7 @@ load(const struct filter *filter)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		leave(NOT_READY);
+		child_exit(NOT_READY);
 }
 
 static void __attribute__((noreturn))
@@ -109,10 +109,10 @@ call_and_report(unsigned nr, const struct filter *filter, int out)
 {
 	if (dup2(out, END_FD) < 0 || close_range(0, END_FD - 1, 0) < 0 ||
 	    close_range(END_FD + 1, ~0U, 0) < 0)
-		leave(NOT_READY);
+		child_exit(NOT_READY);
 	if (filter)
-		load(filter);
-	leave(syscall(nr, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0);
+		child_load(filter);
+	child_exit(syscall(nr, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0);
 }
 
 /* The parent. */
@@ -134,7 +134,7 @@ try_call(unsigned nr, const struct filter *filter)
 		call_and_report(nr, filter, ends[1]);
 	close(ends[1]);
 	ended.fd = ends[0];
-	if (poll(&ended, 1, PATIENCE_MS) <= 0)
+	if (poll(&ended, 1, CALL_TIMEOUT_MS) <= 0)
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	close(ends[0]);
@@ -144,8 +144,8 @@ try_call(unsigned nr, const struct filter *filter)
 static bool
 is_unseen(unsigned nr)
 {
-	for (size_t i = 0; i < ARRAY_LEN(unseen); i++)
-		if (NATIVE == FILTER_X86_64 && unseen[i] == nr)
+	for (size_t i = 0; i < ARRAY_LEN(unfiltered); i++)
+		if (NATIVE == FILTER_X86_64 && unfiltered[i] == nr)
 			return true;
 	return false;
 }
@@ -167,7 +167,7 @@ agrees(unsigned nr, uint32_t action, const struct filter *filter)
 		return WIFSIGNALED(with) && WTERMSIG(with) == SIGSYS;
 	if (!WIFEXITED(with) || WEXITSTATUS(with) == NOT_READY)
 		return false;
-	if (action != ask_refusal(action))
+	if (action != query_refusal(action))
 		return WEXITSTATUS(with) == ENOSYS;
 	if (action != ALLOW)
 		return WEXITSTATUS(with) == (int)(action & SECCOMP_RET_DATA);
@@ -180,9 +180,10 @@ check_variant(unsigned variant, int test)
 	const struct filter *filter = filter_native(variant);
 	int called = 0, left_out = 0, wrong = 0;
 
-	for (unsigned nr = 0; nr <= ASK_LAST; nr++) {
-		uint32_t action = ask(NATIVE, variant, nr, no_args).action;
-		const char *name = ask_call_name(NATIVE, nr);
+	for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++) {
+		uint32_t action =
+			query_call(NATIVE, variant, nr, no_args).action;
+		const char *name = query_call_name(NATIVE, nr);
 
 		if (action == ALLOW && why_skipped(nr)) {
 			left_out++;
@@ -193,7 +194,7 @@ check_variant(unsigned variant, int test)
 			continue;
 		wrong++;
 		printf("# variant %u: %u %s is not %s\n", variant, nr,
-		       name ? name : "(no name)", ask_action_name(action));
+		       name ? name : "(no name)", query_action_name(action));
 	}
 	printf("%sok %d - variant %u: %d calls answered as expected, "
 	       "%d left out\n",

@@ -56,7 +56,7 @@ close_world(void **state)
 
 /* A directory for this controller; one of version 2 is the same for all. */
 static void
-have(struct world *w, enum cgroup_controller which, bool v2)
+world_add(struct world *w, enum cgroup_controller which, bool v2)
 {
 	char path[128];
 
@@ -71,8 +71,8 @@ have(struct world *w, enum cgroup_controller which, bool v2)
 }
 
 static void
-put(struct world *w, enum cgroup_controller which, const char *file,
-    const char *text)
+world_write(struct world *w, enum cgroup_controller which, const char *file,
+	    const char *text)
 {
 	own_fd int fd = openat(w->group.at[which], file,
 			       O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -82,34 +82,36 @@ put(struct world *w, enum cgroup_controller which, const char *file,
 }
 
 static void
-have_all(struct world *w, bool v2)
+world_add_all(struct world *w, bool v2)
 {
-	have(w, CGROUP_MEMORY, v2);
-	have(w, CGROUP_PIDS, v2);
-	have(w, CGROUP_CPU, v2);
+	world_add(w, CGROUP_MEMORY, v2);
+	world_add(w, CGROUP_PIDS, v2);
+	world_add(w, CGROUP_CPU, v2);
 	if (v2) {
-		put(w, CGROUP_MEMORY, "memory.peak", "1000\n");
-		put(w, CGROUP_MEMORY, "memory.events",
-		    "low 0\nmax 5\noom 4\noom_kill 3\noom_group_kill 1\n");
-		put(w, CGROUP_CPU, "cpu.stat",
-		    "usage_usec 2000\nuser_usec 1\n");
+		world_write(w, CGROUP_MEMORY, "memory.peak", "1000\n");
+		world_write(
+			w, CGROUP_MEMORY, "memory.events",
+			"low 0\nmax 5\noom 4\noom_kill 3\noom_group_kill 1\n");
+		world_write(w, CGROUP_CPU, "cpu.stat",
+			    "usage_usec 2000\nuser_usec 1\n");
 	} else {
-		put(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "1000\n");
-		put(w, CGROUP_MEMORY, "memory.oom_control",
-		    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-		put(w, CGROUP_CPU, "cpuacct.usage", "2000999\n");
+		world_write(w, CGROUP_MEMORY, "memory.max_usage_in_bytes",
+			    "1000\n");
+		world_write(w, CGROUP_MEMORY, "memory.oom_control",
+			    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+		world_write(w, CGROUP_CPU, "cpuacct.usage", "2000999\n");
 	}
-	put(w, CGROUP_PIDS, "pids.peak", "7\n");
+	world_write(w, CGROUP_PIDS, "pids.peak", "7\n");
 }
 
 static void
-what_is_asked_for_is_read_and_nothing_else(void **state)
+cgroup_read_returns_only_requested_values(void **state)
 {
 	struct world *w = *state;
 
 	/* Of both versions, and of both with files that are open already. */
 	for (int round = 0; round < 4; round++) {
-		have_all(w, round % 2);
+		world_add_all(w, round % 2);
 		if (round >= 2)
 			cgroup_open_peaks(&w->group);
 		assert_int_equal(w->group.memory_peak >= 0, round >= 2);
@@ -140,7 +142,7 @@ what_is_asked_for_is_read_and_nothing_else(void **state)
 }
 
 static void
-without_groups_nothing_is_known(void **state)
+cgroup_read_without_groups_returns_nothing(void **state)
 {
 	struct world *w = *state;
 	struct cgroup_usage u;
@@ -154,7 +156,7 @@ without_groups_nothing_is_known(void **state)
 
 /* The name of the file behind a descriptor, which is closed. */
 static void
-is_file(int *fd, const char *want)
+assert_opens(int *fd, const char *want)
 {
 	char link[32], path[256] = "";
 
@@ -169,7 +171,7 @@ is_file(int *fd, const char *want)
 }
 
 static void
-open_joins(struct world *w, bool all, int out[CGROUP_CONTROLLERS])
+world_open_joins(struct world *w, bool all, int out[CGROUP_CONTROLLERS])
 {
 	struct remit_error err;
 
@@ -178,19 +180,19 @@ open_joins(struct world *w, bool all, int out[CGROUP_CONTROLLERS])
 }
 
 static void
-a_child_of_a_zygote_joins_every_group_itself(void **state)
+zygote_child_joins_every_group(void **state)
 {
 	struct world *w = *state;
 	int out[CGROUP_CONTROLLERS];
 
-	have(w, CGROUP_MEMORY, false);
-	have(w, CGROUP_PIDS, true);
-	have(w, CGROUP_CPU, true);
-	put(w, CGROUP_MEMORY, "tasks", "");
-	put(w, CGROUP_PIDS, "cgroup.procs", "");
-	open_joins(w, true, out);
-	is_file(&out[CGROUP_MEMORY], "/0/tasks");
-	is_file(&out[CGROUP_PIDS], "/-1/cgroup.procs");
+	world_add(w, CGROUP_MEMORY, false);
+	world_add(w, CGROUP_PIDS, true);
+	world_add(w, CGROUP_CPU, true);
+	world_write(w, CGROUP_MEMORY, "tasks", "");
+	world_write(w, CGROUP_PIDS, "cgroup.procs", "");
+	world_open_joins(w, true, out);
+	assert_opens(&out[CGROUP_MEMORY], "/0/tasks");
+	assert_opens(&out[CGROUP_PIDS], "/-1/cgroup.procs");
 	/* The same directory: to join it once is enough. */
 	assert_int_equal(out[CGROUP_CPU], -1);
 	assert_int_equal(out[CGROUP_KILL], -1);
@@ -198,72 +200,72 @@ a_child_of_a_zygote_joins_every_group_itself(void **state)
 
 /* It was born into the groups of version 2. */
 static void
-a_child_of_the_keeper_joins_those_of_version_1(void **state)
+cold_child_joins_only_version_1_groups(void **state)
 {
 	struct world *w = *state;
 	int out[CGROUP_CONTROLLERS];
 
-	have(w, CGROUP_MEMORY, true);
-	have(w, CGROUP_PIDS, false);
-	have(w, CGROUP_CPU, false);
-	put(w, CGROUP_PIDS, "tasks", "");
-	put(w, CGROUP_CPU, "tasks", "");
-	open_joins(w, false, out);
+	world_add(w, CGROUP_MEMORY, true);
+	world_add(w, CGROUP_PIDS, false);
+	world_add(w, CGROUP_CPU, false);
+	world_write(w, CGROUP_PIDS, "tasks", "");
+	world_write(w, CGROUP_CPU, "tasks", "");
+	world_open_joins(w, false, out);
 	assert_int_equal(out[CGROUP_MEMORY], -1);
-	is_file(&out[CGROUP_PIDS], "/1/tasks");
-	is_file(&out[CGROUP_CPU], "/2/tasks");
+	assert_opens(&out[CGROUP_PIDS], "/1/tasks");
+	assert_opens(&out[CGROUP_CPU], "/2/tasks");
 	assert_int_equal(out[CGROUP_KILL], -1);
 }
 
 static void
-a_group_that_cannot_be_joined_is_named(void **state)
+unjoinable_group_is_named_in_the_error(void **state)
 {
 	struct world *w = *state;
 	int out[CGROUP_CONTROLLERS];
 	struct remit_error err;
 
-	have(w, CGROUP_MEMORY, true);
+	world_add(w, CGROUP_MEMORY, true);
 	strcpy(w->home.at[CGROUP_MEMORY].path, "/sys/fs/cgroup/mine");
 	strcpy(w->group.name, "remit-1");
 	assert_int_equal(cgroup_open_joins(&w->group, true, out, &err), -1);
 	assert_int_equal(err.code, REMIT_E_KERNEL);
 	assert_non_null(strstr(err.message,
 			       "/sys/fs/cgroup/mine/remit-1/cgroup.procs"));
-	open_joins(w, false, out);
+	world_open_joins(w, false, out);
 }
 
 /* Groups of version 1 whose run is over, and used little. */
 static void
-have_left(struct world *w)
+world_add_finished(struct world *w)
 {
-	have(w, CGROUP_MEMORY, false);
-	have(w, CGROUP_PIDS, false);
-	have(w, CGROUP_CPU, false);
+	world_add(w, CGROUP_MEMORY, false);
+	world_add(w, CGROUP_PIDS, false);
+	world_add(w, CGROUP_CPU, false);
 	for (int i = CGROUP_MEMORY; i <= CGROUP_CPU; i++) {
-		put(w, (enum cgroup_controller)i, "tasks", "");
+		world_write(w, (enum cgroup_controller)i, "tasks", "");
 		w->group.limits.wanted[i] = true;
 	}
-	put(w, CGROUP_MEMORY, "memory.usage_in_bytes", "1000000\n");
-	put(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "7\n");
-	put(w, CGROUP_MEMORY, "memory.oom_control", "oom_kill 0\n");
-	put(w, CGROUP_PIDS, "pids.peak", "2\n");
-	put(w, CGROUP_CPU, "cpuacct.usage", "7\n");
+	world_write(w, CGROUP_MEMORY, "memory.usage_in_bytes", "1000000\n");
+	world_write(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "7\n");
+	world_write(w, CGROUP_MEMORY, "memory.oom_control", "oom_kill 0\n");
+	world_write(w, CGROUP_PIDS, "pids.peak", "2\n");
+	world_write(w, CGROUP_CPU, "cpuacct.usage", "7\n");
 }
 
 static void
-a_group_is_as_before_if_its_run_left_nothing(void **state)
+group_of_a_clean_run_is_renewed(void **state)
 {
 	struct world *w = *state;
 	struct cgroup_usage u;
 
-	have_left(w);
+	world_add_finished(w);
 	assert_int_equal(cgroup_renew(&w->group), 0);
 	cgroup_read(&w->group, CGROUP_READ_ALL, &u);
 	assert_int_equal(u.memory_peak_bytes | u.cpu_us | u.oom_kills, 0);
 }
 
 static void
-a_group_is_not_renewed_if_anything_would_be_told_of_another_run(void **state)
+group_with_traces_of_its_run_is_not_renewed(void **state)
 {
 	static const struct {
 		enum cgroup_controller which;
@@ -277,11 +279,11 @@ a_group_is_not_renewed_if_anything_would_be_told_of_another_run(void **state)
 	};
 	struct world *w = *state;
 
-	have_left(w);
+	world_add_finished(w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		put(w, rows[i].which, rows[i].file, rows[i].bad);
+		world_write(w, rows[i].which, rows[i].file, rows[i].bad);
 		assert_int_equal(cgroup_renew(&w->group), -1);
-		put(w, rows[i].which, rows[i].file, rows[i].good);
+		world_write(w, rows[i].which, rows[i].file, rows[i].good);
 		assert_int_equal(cgroup_renew(&w->group), 0);
 	}
 	w->home.at[CGROUP_CPU].v2 = true;
@@ -295,12 +297,12 @@ a_group_is_not_renewed_if_anything_would_be_told_of_another_run(void **state)
 	w->group.limits.wanted[CGROUP_KILL] = false;
 	assert_int_equal(cgroup_renew(&w->group), 0);
 	/* In the last only. */
-	put(w, CGROUP_CPU, "tasks", "1");
+	world_write(w, CGROUP_CPU, "tasks", "1");
 	assert_int_equal(cgroup_renew(&w->group), -1);
 }
 
 static void
-a_spare_group_serves_the_same_limits_only(void **state)
+spare_group_is_reused_only_for_the_same_limits(void **state)
 {
 	struct cgroup_stock stock = { .count = 0 };
 	struct plan_limits l = { .memory_cgroup_bytes = 1000,
@@ -310,7 +312,7 @@ a_spare_group_serves_the_same_limits_only(void **state)
 	struct cgroup other;
 	struct remit_error err;
 
-	have_left(w);
+	world_add_finished(w);
 	strcpy(w->group.name, "remit-first");
 	cgroup_limits_of(&w->group.limits, &w->home, &l);
 	cgroup_stock_release(&stock, &w->group);
@@ -337,7 +339,7 @@ a_spare_group_serves_the_same_limits_only(void **state)
 
 /* One who cleans up, for ever. */
 static void __attribute__((noreturn))
-sweep(int directory)
+clean_for_ever(int directory)
 {
 	DIR *d = fdopendir(directory);
 
@@ -358,7 +360,7 @@ sweep(int directory)
 }
 
 static void
-a_group_is_made_beside_one_who_cleans_up(void **state)
+group_can_be_made_during_a_cleanup(void **state)
 {
 	struct world *w = *state;
 	own_fd int directory =
@@ -366,7 +368,7 @@ a_group_is_made_beside_one_who_cleans_up(void **state)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		sweep(directory);
+		clean_for_ever(directory);
 	for (int i = 0; i < 5000; i++) {
 		own_fd int fd = -1;
 		char name[32];
@@ -382,7 +384,7 @@ a_group_is_made_beside_one_who_cleans_up(void **state)
 }
 
 static void
-a_group_that_another_keeper_holds_is_busy(void **state)
+group_locked_by_another_keeper_is_busy(void **state)
 {
 	struct world *w = *state;
 	const struct cgroup_limits limits = {
@@ -390,11 +392,11 @@ a_group_that_another_keeper_holds_is_busy(void **state)
 	};
 	own_fd int directory =
 		open(w->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	own_fd int held = cgroup_home_make(directory, CGROUP_PREFIX "held");
+	own_fd int locked = cgroup_home_make(directory, CGROUP_PREFIX "held");
 	struct remit_error err;
 	struct cgroup c;
 
-	assert_true(held >= 0);
+	assert_true(locked >= 0);
 	w->home.at[CGROUP_PIDS].fd = directory;
 	assert_int_equal(cgroup_make(&c, &w->home, &limits, "held", &err), -1);
 	assert_int_equal(err.code, REMIT_E_BUSY);
@@ -405,17 +407,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_world(what_is_asked_for_is_read_and_nothing_else),
-		with_world(without_groups_nothing_is_known),
-		with_world(a_child_of_a_zygote_joins_every_group_itself),
-		with_world(a_child_of_the_keeper_joins_those_of_version_1),
-		with_world(a_group_that_cannot_be_joined_is_named),
-		with_world(a_group_is_as_before_if_its_run_left_nothing),
-		with_world(
-			a_group_is_not_renewed_if_anything_would_be_told_of_another_run),
-		with_world(a_spare_group_serves_the_same_limits_only),
-		with_world(a_group_is_made_beside_one_who_cleans_up),
-		with_world(a_group_that_another_keeper_holds_is_busy),
+		with_world(cgroup_read_returns_only_requested_values),
+		with_world(cgroup_read_without_groups_returns_nothing),
+		with_world(zygote_child_joins_every_group),
+		with_world(cold_child_joins_only_version_1_groups),
+		with_world(unjoinable_group_is_named_in_the_error),
+		with_world(group_of_a_clean_run_is_renewed),
+		with_world(group_with_traces_of_its_run_is_not_renewed),
+		with_world(spare_group_is_reused_only_for_the_same_limits),
+		with_world(group_can_be_made_during_a_cleanup),
+		with_world(group_locked_by_another_keeper_is_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,14 +66,14 @@ put_file(const char *name, const char *text, off_t at)
 }
 
 static void
-copy(void)
+copy_world(void)
 {
 	assert_int_equal(copy_tree(from, to, "it"), 0);
 	assert_int_equal(copy_end(to), 0);
 }
 
 static struct stat
-look(const char *name)
+stat_copy(const char *name)
 {
 	struct stat st;
 
@@ -82,7 +82,7 @@ look(const char *name)
 }
 
 static void
-files_directories_and_links_are_there_again(void **state)
+copy_contains_files_directories_and_links(void **state)
 {
 	char text[16] = "";
 	own_fd int fd = -1;
@@ -91,8 +91,8 @@ files_directories_and_links_are_there_again(void **state)
 	assert_int_equal(mkdirat(from, "a", 0750), 0);
 	put_file("a/b", "hello", 0);
 	assert_int_equal(symlinkat("a/b", from, "link"), 0);
-	copy();
-	assert_int_equal(look("it/a").st_mode, S_IFDIR | 0750);
+	copy_world();
+	assert_int_equal(stat_copy("it/a").st_mode, S_IFDIR | 0750);
 	fd = openat(to, "it/a/b", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read(fd, text, sizeof(text)), 5);
 	assert_string_equal(text, "hello");
@@ -102,7 +102,7 @@ files_directories_and_links_are_there_again(void **state)
 }
 
 static void
-modes_and_times_are_kept(void **state)
+copy_keeps_modes_and_times(void **state)
 {
 	const struct timespec times[] = { { 100, 5 }, { 200, 7 } };
 	struct stat st;
@@ -111,37 +111,38 @@ modes_and_times_are_kept(void **state)
 	put_file("f", "x", 0);
 	assert_int_equal(fchmodat(from, "f", 0400, 0), 0);
 	assert_int_equal(utimensat(from, "f", times, 0), 0);
-	copy();
-	st = look("it/f");
+	copy_world();
+	st = stat_copy("it/f");
 	assert_int_equal(st.st_mode, S_IFREG | 0400);
 	assert_int_equal(st.st_mtim.tv_sec, 200);
 	assert_int_equal(st.st_mtim.tv_nsec, 7);
 }
 
 static void
-names_of_one_file_are_names_of_one_copy(void **state)
+copy_keeps_hard_links(void **state)
 {
 	(void)state;
 	put_file("one", "x", 0);
 	assert_int_equal(mkdirat(from, "d", 0755), 0);
 	assert_int_equal(linkat(from, "one", from, "d/two", 0), 0);
-	copy();
-	assert_int_equal(look("it/one").st_ino, look("it/d/two").st_ino);
-	assert_int_equal(look("it/one").st_nlink, 2);
+	copy_world();
+	assert_int_equal(stat_copy("it/one").st_ino,
+			 stat_copy("it/d/two").st_ino);
+	assert_int_equal(stat_copy("it/one").st_nlink, 2);
 }
 
 static void
-holes_stay_holes(void **state)
+copy_keeps_holes(void **state)
 {
 	(void)state;
 	put_file("holes", "end", (off_t)64 << 20);
-	copy();
-	assert_int_equal(look("it/holes").st_size, ((off_t)64 << 20) + 3);
-	assert_true(look("it/holes").st_blocks < 1024);
+	copy_world();
+	assert_int_equal(stat_copy("it/holes").st_size, ((off_t)64 << 20) + 3);
+	assert_true(stat_copy("it/holes").st_blocks < 1024);
 }
 
 static void
-a_pipe_is_refused(void **state)
+copy_refuses_a_pipe(void **state)
 {
 	(void)state;
 	assert_int_equal(mkfifoat(from, "pipe", 0600), 0);
@@ -150,7 +151,7 @@ a_pipe_is_refused(void **state)
 }
 
 static void
-depth_has_an_end(void **state)
+copy_refuses_excessive_depth(void **state)
 {
 	int at = dup(from);
 
@@ -172,19 +173,18 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			files_directories_and_links_are_there_again, open_world,
+			copy_contains_files_directories_and_links, open_world,
 			close_world),
-		cmocka_unit_test_setup_teardown(modes_and_times_are_kept,
+		cmocka_unit_test_setup_teardown(copy_keeps_modes_and_times,
 						open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			names_of_one_file_are_names_of_one_copy, open_world,
-			close_world),
-		cmocka_unit_test_setup_teardown(holes_stay_holes, open_world,
+		cmocka_unit_test_setup_teardown(copy_keeps_hard_links,
+						open_world, close_world),
+		cmocka_unit_test_setup_teardown(copy_keeps_holes, open_world,
 						close_world),
-		cmocka_unit_test_setup_teardown(a_pipe_is_refused, open_world,
+		cmocka_unit_test_setup_teardown(copy_refuses_a_pipe, open_world,
 						close_world),
-		cmocka_unit_test_setup_teardown(depth_has_an_end, open_world,
-						close_world),
+		cmocka_unit_test_setup_teardown(copy_refuses_excessive_depth,
+						open_world, close_world),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

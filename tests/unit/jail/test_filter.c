@@ -18,8 +18,8 @@
  * only where it differs from closing_direct. "arguments" means that these
  * decide.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -33,12 +33,12 @@
 
 static const char *verdicts_path;
 
-static const uint64_t no_args[ASK_ARGS];
+static const uint64_t no_args[QUERY_ARGS];
 
 /* Form. */
 
 static void
-every_program_is_one_the_kernel_loads(void **state)
+program_is_accepted_by_the_kernel(void **state)
 {
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
@@ -48,12 +48,12 @@ every_program_is_one_the_kernel_loads(void **state)
 
 			if (complaint)
 				fail_msg("%s, variant %u %s",
-					 ask_arch_name(arch), v, complaint);
+					 query_arch_name(arch), v, complaint);
 		}
 }
 
 static void
-there_is_no_program_beyond_the_last_variant(void **state)
+filter_for_returns_null_after_the_last_variant(void **state)
 {
 	(void)state;
 	assert_null(filter_for(FILTER_X86_64, FILTER_VARIANTS));
@@ -64,7 +64,7 @@ there_is_no_program_beyond_the_last_variant(void **state)
 
 /* A checker that accepts everything would prove nothing. */
 static void
-the_interpreter_refuses_what_the_kernel_refuses(void **state)
+interpreter_refuses_programs_that_the_kernel_refuses(void **state)
 {
 	static const struct sock_filter bad[][2] = {
 		/* the word after seccomp_data, and half a word */
@@ -109,7 +109,7 @@ the_interpreter_refuses_what_the_kernel_refuses(void **state)
 static void
 assert_arch_is_killed(const struct filter *f, uint32_t audit)
 {
-	for (int nr = 0; nr <= ASK_LAST; nr++) {
+	for (int nr = 0; nr <= QUERY_LAST_CALL; nr++) {
 		struct seccomp_data data = { .nr = nr, .arch = audit };
 
 		assert_int_equal(bpf_run(f, &data).action, KILL);
@@ -117,7 +117,7 @@ assert_arch_is_killed(const struct filter *f, uint32_t audit)
 }
 
 static void
-every_other_architecture_is_killed(void **state)
+foreign_architecture_is_killed(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
@@ -134,17 +134,18 @@ every_other_architecture_is_killed(void **state)
 }
 
 static void
-every_x32_number_is_killed_on_x86_64(void **state)
+x32_numbers_are_killed_on_x86_64(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
-		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
-			assert_int_equal(
-				ask(FILTER_X86_64, v, 0x40000000 | nr, no_args)
-					.action,
-				KILL);
+		for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
+			assert_int_equal(query_call(FILTER_X86_64, v,
+						    0x40000000 | nr, no_args)
+						 .action,
+					 KILL);
 		assert_int_equal(
-			ask(FILTER_X86_64, v, UINT32_MAX, no_args).action,
+			query_call(FILTER_X86_64, v, UINT32_MAX, no_args)
+				.action,
 			KILL);
 	}
 }
@@ -152,21 +153,21 @@ every_x32_number_is_killed_on_x86_64(void **state)
 static void
 assert_does_not_exist(enum filter_arch arch, unsigned variant, unsigned nr)
 {
-	assert_int_equal(ask(arch, variant, nr, no_args).action,
+	assert_int_equal(query_call(arch, variant, nr, no_args).action,
 			 REFUSE(ENOSYS));
 }
 
 /* The closing filters only take away from what is below them. */
 static void
-a_number_without_a_name_does_not_exist(void **state)
+number_without_a_name_gets_enosys(void **state)
 {
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
 		for (unsigned v = 0; v < FILTER_CLOSING; v++) {
 			if (v == FILTER_INIT)
 				continue; /* it dies */
-			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
-				if (!ask_call_name(arch, nr))
+			for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
+				if (!query_call_name(arch, nr))
 					assert_does_not_exist(arch, v, nr);
 			assert_does_not_exist(arch, v, 4096);
 			assert_does_not_exist(arch, v, 0x10000);
@@ -210,19 +211,19 @@ assert_call_allows_no_more(enum filter_arch arch, unsigned nr, unsigned less,
 			   unsigned more)
 {
 	const struct filter *f = filter_for(arch, less);
-	uint64_t seed = nr, args[ASK_ARGS] = { 0 };
+	uint64_t seed = nr, args[QUERY_ARGS] = { 0 };
 
 	for (int i = 0; i < TRIES; i++) {
-		struct bpf_outcome o = ask(arch, less, nr, args);
+		struct bpf_outcome o = query_call(arch, less, nr, args);
 
 		if (o.action == ALLOW &&
-		    ask(arch, more, nr, args).action != ALLOW)
+		    query_call(arch, more, nr, args).action != ALLOW)
 			fail_msg("%s: %s is allowed in variant %u, not in %u",
-				 ask_arch_name(arch), ask_call_name(arch, nr),
-				 less, more);
+				 query_arch_name(arch),
+				 query_call_name(arch, nr), less, more);
 		if (i == 0 && !o.by_arguments)
 			return;
-		for (int k = 0; k < ASK_ARGS; k++)
+		for (int k = 0; k < QUERY_ARGS; k++)
 			args[k] = interesting_argument(f, &seed);
 	}
 }
@@ -231,12 +232,12 @@ static void
 assert_allows_no_more(unsigned less, unsigned more)
 {
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
-		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+		for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
 			assert_call_allows_no_more(arch, nr, less, more);
 }
 
 static void
-network_subprocess_and_forkable_take_nothing_away(void **state)
+network_subprocess_and_forkable_remove_no_permission(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -245,7 +246,7 @@ network_subprocess_and_forkable_take_nothing_away(void **state)
 }
 
 static void
-strict_memory_adds_nothing(void **state)
+strict_memory_grants_nothing(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -255,7 +256,7 @@ strict_memory_adds_nothing(void **state)
 
 /* Filters add up: what the keeper is refused, its jails are refused. */
 static void
-the_keeper_may_do_what_init_and_code_may(void **state)
+keeper_is_allowed_whatever_init_and_code_are(void **state)
 {
 	(void)state;
 	assert_allows_no_more(FILTER_INIT, FILTER_KEEPER);
@@ -269,7 +270,7 @@ the_keeper_may_do_what_init_and_code_may(void **state)
 
 /* Filters add up: what a zygote is refused, its children are refused. */
 static void
-a_zygote_may_do_what_code_may(void **state)
+zygote_is_allowed_whatever_code_is(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -298,16 +299,17 @@ is_closed(const char *name, unsigned variant)
 
 /* What it allows the filter below it decides. */
 static void
-the_closing_filters_take_away_the_last_calls_and_no_others(void **state)
+closing_filters_remove_only_the_lock_down_calls(void **state)
 {
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
 		for (unsigned v = FILTER_CLOSING; v < FILTER_VARIANTS; v++)
-			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+			for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
 				assert_int_equal(
-					ask(arch, v, nr, no_args).action !=
-						ALLOW,
-					is_closed(ask_call_name(arch, nr), v));
+					query_call(arch, v, nr, no_args)
+							.action != ALLOW,
+					is_closed(query_call_name(arch, nr),
+						  v));
 	expect(FILTER_CLOSING, "seccomp", REFUSE(ENOSYS), 1);
 	expect(FILTER_CLOSING_STRICT, "seccomp", REFUSE(ENOSYS), 1);
 	expect(FILTER_CLOSING_STRICT, "sendmsg", REFUSE(EPERM), 0);
@@ -316,7 +318,7 @@ the_closing_filters_take_away_the_last_calls_and_no_others(void **state)
 
 /* Programs check the answer of fsync, so it is never a refusal. */
 static void
-flushing_a_disk_succeeds_and_is_done_only_for_direct_directories(void **state)
+fsync_succeeds_and_is_executed_only_in_mode_direct(void **state)
 {
 	static const char *const names[] = { "fsync", "fdatasync",
 					     "sync_file_range" };
@@ -340,27 +342,27 @@ assert_hides_nothing(enum filter_arch arch, unsigned nr, unsigned code,
 		     unsigned below)
 {
 	const struct filter *f = filter_for(arch, code);
-	uint64_t seed = nr, args[ASK_ARGS] = { 0 };
+	uint64_t seed = nr, args[QUERY_ARGS] = { 0 };
 
 	for (int i = 0; i < TRIES; i++) {
-		uint32_t action = ask(arch, code, nr, args).action;
-		uint32_t under = ask(arch, below, nr, args).action;
+		uint32_t action = query_call(arch, code, nr, args).action;
+		uint32_t under = query_call(arch, below, nr, args).action;
 
-		if (action != ask_refusal(action) && under != ALLOW &&
-		    under == ask_refusal(under))
+		if (action != query_refusal(action) && under != ALLOW &&
+		    under == query_refusal(under))
 			fail_msg("%s: %s is explained in variant %u and "
 				 "refused plainly in %u",
-				 ask_arch_name(arch), ask_call_name(arch, nr),
-				 code, below);
-		if (i == 0 && !ask(arch, code, nr, args).by_arguments)
+				 query_arch_name(arch),
+				 query_call_name(arch, nr), code, below);
+		if (i == 0 && !query_call(arch, code, nr, args).by_arguments)
 			return;
-		for (int k = 0; k < ASK_ARGS; k++)
+		for (int k = 0; k < QUERY_ARGS; k++)
 			args[k] = interesting_argument(f, &seed);
 	}
 }
 
 static void
-no_filter_below_hides_what_the_one_of_code_explains(void **state)
+lower_filter_hides_no_explanation_of_the_code_filter(void **state)
 {
 	static const unsigned below[] = { FILTER_KEEPER, FILTER_KEEPER_NETWORK,
 					  FILTER_ZYGOTE };
@@ -368,7 +370,7 @@ no_filter_below_hides_what_the_one_of_code_explains(void **state)
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
 		for (unsigned v = 0; v < FILTER_INIT; v++)
-			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+			for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
 				for (size_t i = 0; i < ARRAY_LEN(below); i++)
 					assert_hides_nothing(arch, nr, v,
 							     below[i]);
@@ -376,7 +378,7 @@ no_filter_below_hides_what_the_one_of_code_explains(void **state)
 
 /* The keeper answers by this: both must read the programs alike. */
 static void
-a_verdict_is_what_the_program_says(void **state)
+filter_verdict_matches_the_interpreter(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
@@ -385,11 +387,12 @@ a_verdict_is_what_the_program_says(void **state)
 
 		for (int i = 0; i < 20 * TRIES; i++) {
 			struct seccomp_data data = {
-				.nr = (int)(next_random(&seed) % ASK_LAST),
+				.nr = (int)(next_random(&seed) %
+					    QUERY_LAST_CALL),
 				.arch = AUDIT_ARCH_X86_64,
 			};
 
-			for (int k = 0; k < ASK_ARGS; k++)
+			for (int k = 0; k < QUERY_ARGS; k++)
 				data.args[k] = interesting_argument(f, &seed);
 			assert_int_equal(filter_verdict(f, &data),
 					 bpf_run(f, &data).action);
@@ -399,7 +402,7 @@ a_verdict_is_what_the_program_says(void **state)
 
 /* And the keeper's filter lies below the zygote's. */
 static void
-a_zygote_may_do_no_more_than_the_keeper(void **state)
+zygote_is_allowed_no_more_than_the_keeper(void **state)
 {
 	(void)state;
 	assert_allows_no_more(FILTER_ZYGOTE, FILTER_KEEPER_NETWORK);
@@ -408,11 +411,11 @@ a_zygote_may_do_no_more_than_the_keeper(void **state)
 /* Answers. */
 
 static const char *
-verdict(enum filter_arch arch, unsigned variant, unsigned nr)
+verdict_name(enum filter_arch arch, unsigned variant, unsigned nr)
 {
-	struct bpf_outcome o = ask(arch, variant, nr, no_args);
+	struct bpf_outcome o = query_call(arch, variant, nr, no_args);
 
-	return o.by_arguments ? "arguments" : ask_action_name(o.action);
+	return o.by_arguments ? "arguments" : query_action_name(o.action);
 }
 
 static bool
@@ -428,7 +431,7 @@ is_worth_a_column(unsigned variant, const char *said, const char *usual)
 
 /* The variant from which it differs. */
 static unsigned
-stands_on(unsigned variant)
+base_variant_of(unsigned variant)
 {
 	switch (variant) {
 	case FILTER_KEEPER_NETWORK:
@@ -465,28 +468,29 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_CLOSING_DIRECT, FILTER_CLOSING_DIRECT_STRICT,
 	};
 
-	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,
-		ask_call_name(arch, nr), verdict(arch, 0, nr));
+	fprintf(f, "%s %u %s %s", query_arch_name(arch), nr,
+		query_call_name(arch, nr), verdict_name(arch, 0, nr));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		const char *said = verdict(arch, columns[i], nr);
-		const char *usual = verdict(arch, stands_on(columns[i]), nr);
+		const char *said = verdict_name(arch, columns[i], nr);
+		const char *usual =
+			verdict_name(arch, base_variant_of(columns[i]), nr);
 
 		if (is_worth_a_column(columns[i], said, usual))
-			fprintf(f, " %s=%s", ask_variant_name(columns[i]),
+			fprintf(f, " %s=%s", query_variant_name(columns[i]),
 				said);
 	}
 	fputc('\n', f);
 }
 
-/* a_number_without_a_name_does_not_exist() speaks for those left out. */
+/* number_without_a_name_gets_enosys() speaks for those left out. */
 static void
 write_verdicts(FILE *f)
 {
 	fprintf(f, "# What the filters answer; see test_filter.c. A number "
 		   "that is not here: ENOSYS.\n");
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
-		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
-			if (ask_call_name(arch, nr))
+		for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
+			if (query_call_name(arch, nr))
 				write_row(f, arch, nr);
 }
 
@@ -499,7 +503,7 @@ compare_line(const char *want, const char *got, int line)
 }
 
 static void
-verdicts_are_those_of_the_golden_file(void **state)
+verdicts_match_the_golden_file(void **state)
 {
 	char want[256], got[256];
 	FILE *golden = fopen(verdicts_path, "r");
@@ -542,27 +546,28 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_program_is_one_the_kernel_loads),
-		cmocka_unit_test(there_is_no_program_beyond_the_last_variant),
+		cmocka_unit_test(program_is_accepted_by_the_kernel),
 		cmocka_unit_test(
-			the_interpreter_refuses_what_the_kernel_refuses),
-		cmocka_unit_test(every_other_architecture_is_killed),
-		cmocka_unit_test(every_x32_number_is_killed_on_x86_64),
-		cmocka_unit_test(a_number_without_a_name_does_not_exist),
+			filter_for_returns_null_after_the_last_variant),
 		cmocka_unit_test(
-			network_subprocess_and_forkable_take_nothing_away),
-		cmocka_unit_test(strict_memory_adds_nothing),
-		cmocka_unit_test(the_keeper_may_do_what_init_and_code_may),
-		cmocka_unit_test(a_zygote_may_do_what_code_may),
-		cmocka_unit_test(a_zygote_may_do_no_more_than_the_keeper),
+			interpreter_refuses_programs_that_the_kernel_refuses),
+		cmocka_unit_test(foreign_architecture_is_killed),
+		cmocka_unit_test(x32_numbers_are_killed_on_x86_64),
+		cmocka_unit_test(number_without_a_name_gets_enosys),
 		cmocka_unit_test(
-			the_closing_filters_take_away_the_last_calls_and_no_others),
+			network_subprocess_and_forkable_remove_no_permission),
+		cmocka_unit_test(strict_memory_grants_nothing),
+		cmocka_unit_test(keeper_is_allowed_whatever_init_and_code_are),
+		cmocka_unit_test(zygote_is_allowed_whatever_code_is),
+		cmocka_unit_test(zygote_is_allowed_no_more_than_the_keeper),
 		cmocka_unit_test(
-			flushing_a_disk_succeeds_and_is_done_only_for_direct_directories),
+			closing_filters_remove_only_the_lock_down_calls),
 		cmocka_unit_test(
-			no_filter_below_hides_what_the_one_of_code_explains),
-		cmocka_unit_test(a_verdict_is_what_the_program_says),
-		cmocka_unit_test(verdicts_are_those_of_the_golden_file),
+			fsync_succeeds_and_is_executed_only_in_mode_direct),
+		cmocka_unit_test(
+			lower_filter_hides_no_explanation_of_the_code_filter),
+		cmocka_unit_test(filter_verdict_matches_the_interpreter),
+		cmocka_unit_test(verdicts_match_the_golden_file),
 	};
 
 	if (argc == 3 && strcmp(argv[1], "--write") == 0)

@@ -3,8 +3,8 @@
  * something to the kernel, and the calls that must never pass at all.
  * expect() asks both architectures.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -55,7 +55,7 @@ expect_no_neighbour(unsigned variant, uint64_t flags)
 }
 
 static void
-clone_makes_threads_by_two_values_only(void **state)
+clone_makes_threads_only_with_two_flag_values(void **state)
 {
 	static const unsigned variants[] = {
 		0,
@@ -81,20 +81,21 @@ clone_makes_threads_by_two_values_only(void **state)
 static void
 expect_explained(const char *name, uint64_t arg)
 {
-	const uint64_t args[ASK_ARGS] = { arg };
+	const uint64_t args[QUERY_ARGS] = { arg };
 
 	for (unsigned arch = 0; arch < FILTER_ARCHES; arch++) {
-		int nr = ask_number(arch, name);
+		int nr = query_number(arch, name);
 
 		assert_true(nr >= 0);
 		assert_int_equal(
-			ask(arch, FILTER_FORKABLE, (unsigned)nr, args).action,
+			query_call(arch, FILTER_FORKABLE, (unsigned)nr, args)
+				.action,
 			EXPLAIN(EPERM));
 	}
 }
 
 static void
-forkable_code_asks_before_it_forks_or_joins_and_starts_no_program(void **state)
+forkable_code_cannot_exec_and_needs_the_keeper_to_fork(void **state)
 {
 	(void)state;
 	expect_no_neighbour(FILTER_FORKABLE, THREAD);
@@ -113,7 +114,7 @@ forkable_code_asks_before_it_forks_or_joins_and_starts_no_program(void **state)
 }
 
 static void
-forkable_code_may_only_give_rights_away(void **state)
+forkable_code_can_only_drop_rights(void **state)
 {
 	(void)state;
 	expect(FILTER_FORKABLE, "prctl", ALLOW, PR_CAPBSET_DROP);
@@ -128,7 +129,7 @@ forkable_code_may_only_give_rights_away(void **state)
 }
 
 static void
-subprocesses_get_no_namespaces_and_no_tracer(void **state)
+subprocess_gets_no_namespace_and_no_tracer(void **state)
 {
 	const uint64_t refused = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
 				 CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
@@ -151,7 +152,7 @@ subprocesses_get_no_namespaces_and_no_tracer(void **state)
 }
 
 static void
-clone3_never_exists_for_code(void **state)
+clone3_is_enosys_for_code(void **state)
 {
 	static const char *const names[] = { "clone3" };
 
@@ -162,7 +163,7 @@ clone3_never_exists_for_code(void **state)
 }
 
 static void
-only_subprocesses_start_programs_and_only_by_path(void **state)
+exec_needs_subprocess_and_a_path(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -184,7 +185,7 @@ only_subprocesses_start_programs_and_only_by_path(void **state)
 /* Signals. */
 
 static void
-code_signals_only_itself(void **state)
+code_can_signal_only_itself(void **state)
 {
 	static const uint64_t others[] = {
 		1, 3, 4, 100, 0xffffffff, UINT64_MAX, BIT(31), 0xfffffffe,
@@ -208,7 +209,7 @@ code_signals_only_itself(void **state)
 }
 
 static void
-subprocesses_signal_whatever_their_namespace_shows(void **state)
+subprocess_can_signal_its_pid_namespace(void **state)
 {
 	(void)state;
 	expect(FILTER_SUBPROCESS, "kill", ALLOW, 17, SIGTERM);
@@ -221,7 +222,7 @@ subprocesses_signal_whatever_their_namespace_shows(void **state)
 /* The process itself. */
 
 static void
-prctl_knows_five_options(void **state)
+prctl_allows_only_five_options(void **state)
 {
 	static const uint64_t allowed[] = {
 		PR_SET_NAME,	   PR_GET_NAME, PR_GET_DUMPABLE,
@@ -247,7 +248,7 @@ prctl_knows_five_options(void **state)
 }
 
 static void
-arch_prctl_sets_the_thread_pointer_only(void **state)
+arch_prctl_allows_only_the_thread_pointer(void **state)
 {
 	(void)state;
 	for (uint64_t option = 0x1000; option < 0x6000; option++)
@@ -256,7 +257,7 @@ arch_prctl_sets_the_thread_pointer_only(void **state)
 }
 
 static void
-personality_may_be_asked_but_not_changed(void **state)
+personality_can_be_read_but_not_changed(void **state)
 {
 	(void)state;
 	expect(0, "personality", ALLOW, 0xffffffff);
@@ -270,7 +271,7 @@ personality_may_be_asked_but_not_changed(void **state)
 }
 
 static void
-limits_may_be_read_but_not_set(void **state)
+limits_can_be_read_but_not_set(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -287,7 +288,7 @@ limits_may_be_read_but_not_set(void **state)
 }
 
 static void
-nobody_moves_to_another_processor(void **state)
+sched_setaffinity_is_refused(void **state)
 {
 	static const char *const names[] = {
 		"sched_setaffinity", "sched_setscheduler", "sched_setparam",
@@ -299,7 +300,7 @@ nobody_moves_to_another_processor(void **state)
 }
 
 static void
-futex_waits_and_wakes_and_nothing_else(void **state)
+futex_allows_only_wait_and_wake(void **state)
 {
 	static const uint64_t allowed[] = {
 		FUTEX_WAIT,
@@ -324,7 +325,7 @@ futex_waits_and_wakes_and_nothing_else(void **state)
 /* Memory. */
 
 static void
-mmap_refuses_pages_that_escape_limits(void **state)
+mmap_refuses_pages_that_no_limit_counts(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -347,7 +348,7 @@ mmap_refuses_pages_that_escape_limits(void **state)
 
 /* Bit 2 is MFD_HUGETLB, bits 26 to 31 are the size of its pages. */
 static void
-memory_files_have_no_huge_pages(void **state)
+memfd_gets_no_huge_pages(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_STRICT_MEMORY; v++)
@@ -366,7 +367,7 @@ memory_files_have_no_huge_pages(void **state)
 /* Descriptors. */
 
 static void
-files_are_not_read_past_the_cache(void **state)
+direct_reads_are_refused(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -382,7 +383,7 @@ files_are_not_read_past_the_cache(void **state)
 }
 
 static void
-fcntl_knows_twelve_commands(void **state)
+fcntl_allows_only_twelve_commands(void **state)
 {
 	static const uint64_t allowed[] = {
 		F_DUPFD,     F_GETFD,	  F_SETFD,	F_GETFL,
@@ -403,7 +404,7 @@ fcntl_knows_twelve_commands(void **state)
 }
 
 static void
-ioctl_knows_seven_requests_in_every_class(void **state)
+ioctl_allows_only_seven_requests(void **state)
 {
 	static const uint64_t allowed[] = {
 		TCGETS,	 TIOCGWINSZ, FIONREAD, FIONBIO,
@@ -423,7 +424,7 @@ ioctl_knows_seven_requests_in_every_class(void **state)
 }
 
 static void
-ioctl_does_not_overlook_a_request_behind_high_bits(void **state)
+ioctl_ignores_the_high_bits_of_a_request(void **state)
 {
 	static const uint64_t bad[] = { TIOCSTI, TIOCLINUX, TIOCSETD,
 					TIOCSCTTY };
@@ -442,7 +443,7 @@ ioctl_does_not_overlook_a_request_behind_high_bits(void **state)
 /* Never. */
 
 static void
-calls_out_of_a_filters_sight_do_not_exist(void **state)
+calls_that_a_filter_cannot_inspect_get_enosys(void **state)
 {
 	static const char *const names[] = {
 		"io_uring_setup",
@@ -476,7 +477,7 @@ calls_out_of_a_filters_sight_do_not_exist(void **state)
 }
 
 static void
-calls_of_the_lock_down_are_gone_after_it(void **state)
+lock_down_calls_are_refused_afterwards(void **state)
 {
 	static const char *const missing[] = {
 		"landlock_create_ruleset",
@@ -510,7 +511,7 @@ calls_of_the_lock_down_are_gone_after_it(void **state)
 }
 
 static void
-calls_only_an_exploit_makes_are_killed_everywhere(void **state)
+exploit_only_calls_are_killed_in_every_variant(void **state)
 {
 	static const char *const names[] = {
 		"kexec_load",	"kexec_file_load", "init_module",
@@ -527,7 +528,7 @@ calls_only_an_exploit_makes_are_killed_everywhere(void **state)
 /* The special variants. */
 
 static void
-init_has_seven_calls_and_dies_by_any_other(void **state)
+init_is_killed_by_all_but_seven_calls(void **state)
 {
 	static const char *const killed[] = {
 		"open",	  "openat",	"mmap",	  "mprotect", "clone",	"fork",
@@ -550,13 +551,13 @@ init_has_seven_calls_and_dies_by_any_other(void **state)
 
 /* A listener would hear of it, in every jail. */
 static void
-expect_no_word(unsigned variant, const char *name)
+expect_unexplained(unsigned variant, const char *name)
 {
-	const uint64_t none[ASK_ARGS] = { 0 };
+	const uint64_t none[QUERY_ARGS] = { 0 };
 
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
-		unsigned nr = (unsigned)ask_number(arch, name);
-		uint32_t action = ask(arch, variant, nr, none).action;
+		unsigned nr = (unsigned)query_number(arch, name);
+		uint32_t action = query_call(arch, variant, nr, none).action;
 
 		assert_int_equal(action & SECCOMP_RET_ACTION_FULL,
 				 SECCOMP_RET_ERRNO);
@@ -564,26 +565,26 @@ expect_no_word(unsigned variant, const char *name)
 }
 
 static void
-what_asks_for_nothing_is_refused_without_a_word(void **state)
+no_op_arguments_are_refused_without_explanation(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
-		expect_no_word(v, "unshare");
+		expect_unexplained(v, "unshare");
 		expect(v, "unshare", REFUSE(EPERM), 0);
-		expect_no_word(v, "socket");
+		expect_unexplained(v, "socket");
 		expect(v, "socket",
 		       v & FILTER_NETWORK ? REFUSE(ENOSYS) : REFUSE(EPERM),
 		       AF_UNSPEC, 0, 0);
 		if (v & FILTER_SUBPROCESS)
 			continue;
-		expect_no_word(v, "execve");
+		expect_unexplained(v, "execve");
 		expect(v, "execve", REFUSE(EPERM), 0, 0, 0);
 	}
 }
 
 /* How pages of read-only files were written to more than once. */
 static void
-code_splices_nothing(void **state)
+splice_is_refused_to_code(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -595,7 +596,7 @@ code_splices_nothing(void **state)
 }
 
 static void
-a_proxy_has_sockets_and_nothing_else(void **state)
+proxy_has_only_socket_calls(void **state)
 {
 	static const char *const refused[] = {
 		"open",	    "openat",	     "mmap",	"mprotect", "clone",
@@ -619,7 +620,7 @@ a_proxy_has_sockets_and_nothing_else(void **state)
 }
 
 static void
-the_keeper_is_refused_what_it_does_not_need(void **state)
+keeper_is_refused_unneeded_calls(void **state)
 {
 	static const char *const refused[] = {
 		"mknod",
@@ -654,40 +655,37 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clone_makes_threads_by_two_values_only),
+		cmocka_unit_test(clone_makes_threads_only_with_two_flag_values),
 		cmocka_unit_test(
-			forkable_code_asks_before_it_forks_or_joins_and_starts_no_program),
-		cmocka_unit_test(forkable_code_may_only_give_rights_away),
-		cmocka_unit_test(subprocesses_get_no_namespaces_and_no_tracer),
-		cmocka_unit_test(clone3_never_exists_for_code),
+			forkable_code_cannot_exec_and_needs_the_keeper_to_fork),
+		cmocka_unit_test(forkable_code_can_only_drop_rights),
+		cmocka_unit_test(subprocess_gets_no_namespace_and_no_tracer),
+		cmocka_unit_test(clone3_is_enosys_for_code),
+		cmocka_unit_test(exec_needs_subprocess_and_a_path),
+		cmocka_unit_test(code_can_signal_only_itself),
+		cmocka_unit_test(subprocess_can_signal_its_pid_namespace),
+		cmocka_unit_test(prctl_allows_only_five_options),
+		cmocka_unit_test(arch_prctl_allows_only_the_thread_pointer),
+		cmocka_unit_test(personality_can_be_read_but_not_changed),
+		cmocka_unit_test(limits_can_be_read_but_not_set),
+		cmocka_unit_test(sched_setaffinity_is_refused),
+		cmocka_unit_test(futex_allows_only_wait_and_wake),
+		cmocka_unit_test(mmap_refuses_pages_that_no_limit_counts),
+		cmocka_unit_test(memfd_gets_no_huge_pages),
+		cmocka_unit_test(direct_reads_are_refused),
+		cmocka_unit_test(fcntl_allows_only_twelve_commands),
+		cmocka_unit_test(ioctl_allows_only_seven_requests),
+		cmocka_unit_test(ioctl_ignores_the_high_bits_of_a_request),
+		cmocka_unit_test(calls_that_a_filter_cannot_inspect_get_enosys),
+		cmocka_unit_test(lock_down_calls_are_refused_afterwards),
 		cmocka_unit_test(
-			only_subprocesses_start_programs_and_only_by_path),
-		cmocka_unit_test(code_signals_only_itself),
+			exploit_only_calls_are_killed_in_every_variant),
+		cmocka_unit_test(init_is_killed_by_all_but_seven_calls),
 		cmocka_unit_test(
-			subprocesses_signal_whatever_their_namespace_shows),
-		cmocka_unit_test(prctl_knows_five_options),
-		cmocka_unit_test(arch_prctl_sets_the_thread_pointer_only),
-		cmocka_unit_test(personality_may_be_asked_but_not_changed),
-		cmocka_unit_test(limits_may_be_read_but_not_set),
-		cmocka_unit_test(nobody_moves_to_another_processor),
-		cmocka_unit_test(futex_waits_and_wakes_and_nothing_else),
-		cmocka_unit_test(mmap_refuses_pages_that_escape_limits),
-		cmocka_unit_test(memory_files_have_no_huge_pages),
-		cmocka_unit_test(files_are_not_read_past_the_cache),
-		cmocka_unit_test(fcntl_knows_twelve_commands),
-		cmocka_unit_test(ioctl_knows_seven_requests_in_every_class),
-		cmocka_unit_test(
-			ioctl_does_not_overlook_a_request_behind_high_bits),
-		cmocka_unit_test(calls_out_of_a_filters_sight_do_not_exist),
-		cmocka_unit_test(calls_of_the_lock_down_are_gone_after_it),
-		cmocka_unit_test(
-			calls_only_an_exploit_makes_are_killed_everywhere),
-		cmocka_unit_test(init_has_seven_calls_and_dies_by_any_other),
-		cmocka_unit_test(
-			what_asks_for_nothing_is_refused_without_a_word),
-		cmocka_unit_test(code_splices_nothing),
-		cmocka_unit_test(a_proxy_has_sockets_and_nothing_else),
-		cmocka_unit_test(the_keeper_is_refused_what_it_does_not_need),
+			no_op_arguments_are_refused_without_explanation),
+		cmocka_unit_test(splice_is_refused_to_code),
+		cmocka_unit_test(proxy_has_only_socket_calls),
+		cmocka_unit_test(keeper_is_refused_unneeded_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,8 @@
  * Without namespaces a pid is the host's and a path is the host's: what the
  * filter then takes away.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 static const unsigned bare[] = { FILTER_BARE, FILTER_BARE_NETWORK };
 
 static void
-signals_go_to_the_own_process_only(void **state)
+bare_code_can_signal_only_itself(void **state)
 {
 	static const uint64_t others[] = {
 		1, FILTER_RUN_PID, 3, 0xffffffff, UINT64_MAX, BIT(31),
@@ -42,7 +42,7 @@ signals_go_to_the_own_process_only(void **state)
 }
 
 static void
-what_landlock_does_not_look_at_is_refused(void **state)
+bare_code_cannot_use_calls_that_landlock_does_not_check(void **state)
 {
 	static const char *const names[] = {
 		"chmod",  "fchmod",    "fchmodat",  "fchmodat2", "utime",
@@ -57,7 +57,7 @@ what_landlock_does_not_look_at_is_refused(void **state)
 
 /* By path, that is: what is open was let through by Landlock. */
 static void
-extended_attributes_are_read_of_open_files_only(void **state)
+extended_attributes_are_readable_only_on_open_files(void **state)
 {
 	static const char *const by_path[] = {
 		"getxattr",
@@ -79,7 +79,7 @@ extended_attributes_are_read_of_open_files_only(void **state)
 }
 
 static void
-limits_of_others_cannot_be_read(void **state)
+limits_of_other_processes_cannot_be_read(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(bare); k++) {
@@ -94,7 +94,7 @@ limits_of_others_cannot_be_read(void **state)
 
 /* A datagram pair could send to any unix socket of the host. */
 static void
-no_socket_reaches_a_unix_socket_of_the_host(void **state)
+socketpair_cannot_reach_unix_sockets_of_the_host(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(bare); k++) {
@@ -125,7 +125,7 @@ try_for_real(void)
 }
 
 static void
-the_own_pid_is_put_in_when_it_is_loaded(void **state)
+own_pid_is_inserted_when_the_filter_is_loaded(void **state)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -141,13 +141,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_go_to_the_own_process_only),
-		cmocka_unit_test(what_landlock_does_not_look_at_is_refused),
+		cmocka_unit_test(bare_code_can_signal_only_itself),
 		cmocka_unit_test(
-			extended_attributes_are_read_of_open_files_only),
-		cmocka_unit_test(limits_of_others_cannot_be_read),
-		cmocka_unit_test(no_socket_reaches_a_unix_socket_of_the_host),
-		cmocka_unit_test(the_own_pid_is_put_in_when_it_is_loaded),
+			bare_code_cannot_use_calls_that_landlock_does_not_check),
+		cmocka_unit_test(
+			extended_attributes_are_readable_only_on_open_files),
+		cmocka_unit_test(limits_of_other_processes_cannot_be_read),
+		cmocka_unit_test(
+			socketpair_cannot_reach_unix_sockets_of_the_host),
+		cmocka_unit_test(own_pid_is_inserted_when_the_filter_is_loaded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,8 @@
  * Which sockets there are, for code and for the keeper, by family, type and
  * protocol, and which options may be set on them.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static void
-without_network_there_is_no_socket_of_any_family(void **state)
+socket_of_any_family_is_refused_without_network(void **state)
 {
 	static const char *const others[] = { "bind",	 "listen",
 					      "accept",	 "accept4",
@@ -40,7 +40,7 @@ without_network_there_is_no_socket_of_any_family(void **state)
 /* Other lengths are names of unix sockets: 16 is sockaddr_in, 28 sockaddr_in6,
    and no unix address is as long as sockaddr_storage. */
 static void
-with_network_only_internet_addresses_are_bound(void **state)
+bind_accepts_only_internet_addresses_with_network(void **state)
 {
 	static const uint64_t sizes[] = { 16, 28, 128 };
 
@@ -71,7 +71,7 @@ is_tcp_or_udp(uint64_t family, uint64_t type, uint64_t protocol)
 }
 
 static void
-with_network_sockets_are_tcp_and_udp(void **state)
+socket_allows_only_tcp_and_udp_with_network(void **state)
 {
 	static const uint64_t protocols[] = { 0,  1,   2,   6,	 17, 33,
 					      58, 132, 136, 255, 262 };
@@ -103,7 +103,7 @@ with_network_sockets_are_tcp_and_udp(void **state)
 }
 
 static void
-socketpairs_are_unix_only(void **state)
+socketpair_allows_only_unix(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -138,7 +138,7 @@ is_plain_option(int level, int option)
 }
 
 static void
-with_network_setsockopt_sets_plain_options_only(void **state)
+setsockopt_allows_only_plain_options_with_network(void **state)
 {
 	(void)state;
 	for (int level = 0; level < 300; level++)
@@ -156,7 +156,7 @@ with_network_setsockopt_sets_plain_options_only(void **state)
 }
 
 static void
-the_keeper_has_internet_sockets_only_for_policies_with_network(void **state)
+keeper_gets_internet_sockets_only_for_policies_with_network(void **state)
 {
 	(void)state;
 	for (uint64_t family = 0; family <= 45; family++)
@@ -178,15 +178,15 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			without_network_there_is_no_socket_of_any_family),
+			socket_of_any_family_is_refused_without_network),
 		cmocka_unit_test(
-			with_network_only_internet_addresses_are_bound),
-		cmocka_unit_test(with_network_sockets_are_tcp_and_udp),
-		cmocka_unit_test(socketpairs_are_unix_only),
+			bind_accepts_only_internet_addresses_with_network),
+		cmocka_unit_test(socket_allows_only_tcp_and_udp_with_network),
+		cmocka_unit_test(socketpair_allows_only_unix),
 		cmocka_unit_test(
-			with_network_setsockopt_sets_plain_options_only),
+			setsockopt_allows_only_plain_options_with_network),
 		cmocka_unit_test(
-			the_keeper_has_internet_sockets_only_for_policies_with_network),
+			keeper_gets_internet_sockets_only_for_policies_with_network),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

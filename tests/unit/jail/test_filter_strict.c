@@ -2,8 +2,8 @@
  * FILTER_STRICT_MEMORY refuses kernel memory that no limit of a process
  * counts, and nothing else does.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 static void
-strict_memory_has_no_memory_outside_the_address_space(void **state)
+strict_memory_refuses_memory_outside_the_address_space(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -36,7 +36,7 @@ strict_memory_has_no_memory_outside_the_address_space(void **state)
 
 /* Needed once, to hand the listener over. */
 static void
-strict_memory_sends_no_messages_at_last(void **state)
+strict_memory_refuses_sendmsg_after_closing(void **state)
 {
 	(void)state;
 	expect(FILTER_STRICT_MEMORY, "sendmsg", ALLOW, 3);
@@ -47,7 +47,7 @@ strict_memory_sends_no_messages_at_last(void **state)
 }
 
 static void
-strict_memory_has_no_epoll(void **state)
+strict_memory_refuses_epoll(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -65,7 +65,7 @@ strict_memory_has_no_epoll(void **state)
 }
 
 static void
-strict_memory_has_no_record_locks(void **state)
+strict_memory_refuses_record_locks(void **state)
 {
 	static const uint64_t always[] = {
 		F_DUPFD, F_GETFD, F_SETFD,     F_GETFL,
@@ -99,7 +99,7 @@ expect_pairs(unsigned variant, uint64_t family, uint64_t type, uint32_t want)
 }
 
 static void
-strict_memory_pairs_stream_sockets_only(void **state)
+strict_memory_allows_only_stream_socketpairs(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -116,7 +116,7 @@ strict_memory_pairs_stream_sockets_only(void **state)
 }
 
 static void
-strict_memory_knows_no_other_bit_in_the_type_of_a_pair(void **state)
+strict_memory_refuses_other_bits_in_a_socketpair_type(void **state)
 {
 	const uint64_t known = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
@@ -138,13 +138,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			strict_memory_has_no_memory_outside_the_address_space),
-		cmocka_unit_test(strict_memory_sends_no_messages_at_last),
-		cmocka_unit_test(strict_memory_has_no_epoll),
-		cmocka_unit_test(strict_memory_has_no_record_locks),
-		cmocka_unit_test(strict_memory_pairs_stream_sockets_only),
+			strict_memory_refuses_memory_outside_the_address_space),
+		cmocka_unit_test(strict_memory_refuses_sendmsg_after_closing),
+		cmocka_unit_test(strict_memory_refuses_epoll),
+		cmocka_unit_test(strict_memory_refuses_record_locks),
+		cmocka_unit_test(strict_memory_allows_only_stream_socketpairs),
 		cmocka_unit_test(
-			strict_memory_knows_no_other_bit_in_the_type_of_a_pair),
+			strict_memory_refuses_other_bits_in_a_socketpair_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,8 @@
  * A zygote joins jails and forks, and its children lock themselves down. It
  * builds nothing, and reaches nobody from the empty network it is in.
  */
-#include "ask.h"
 #include "base/own.h"
+#include "filter_query.h"
 
 #include <linux/sched.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ expect_refused(const char *const *names, size_t n, uint32_t action)
 }
 
 static void
-a_zygote_joins_namespaces(void **state)
+zygote_can_join_namespaces(void **state)
 {
 	static const uint64_t types[] = {
 		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWIPC,
@@ -41,7 +41,7 @@ a_zygote_joins_namespaces(void **state)
 
 /* CLONE_THREAD alone changes nothing and asks how many threads there are. */
 static void
-unshare_asks_for_threads_and_does_nothing_else(void **state)
+unshare_only_checks_for_threads(void **state)
 {
 	(void)state;
 	expect(FILTER_ZYGOTE, "unshare", ALLOW, CLONE_THREAD);
@@ -57,7 +57,7 @@ unshare_asks_for_threads_and_does_nothing_else(void **state)
 }
 
 static void
-unshare_is_for_zygotes_and_keepers_only(void **state)
+unshare_is_allowed_only_to_zygotes_and_keepers(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
@@ -68,7 +68,7 @@ unshare_is_for_zygotes_and_keepers_only(void **state)
 
 /* By their numbers, since headers lack the newer ones. */
 static void
-memory_is_merged_for_nobody_and_collapsed_for_zygotes_only(void **state)
+madvise_never_merges_and_collapses_only_for_zygotes(void **state)
 {
 	static const uint64_t allowed[] = {
 		0,  1,	2,  4,	8,  9,	10, 11,	 14,  15,
@@ -98,7 +98,7 @@ memory_is_merged_for_nobody_and_collapsed_for_zygotes_only(void **state)
 }
 
 static void
-a_zygote_forks_and_makes_no_namespaces(void **state)
+zygote_can_fork_but_makes_no_namespaces(void **state)
 {
 	const uint64_t refused = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
 				 CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
@@ -121,7 +121,7 @@ a_zygote_forks_and_makes_no_namespaces(void **state)
 }
 
 static void
-a_zygote_mounts_traces_and_makes_nothing(void **state)
+zygote_cannot_mount_trace_or_change_the_system(void **state)
 {
 	static const char *const refused[] = {
 		"mount",
@@ -162,7 +162,7 @@ a_zygote_mounts_traces_and_makes_nothing(void **state)
 }
 
 static void
-a_zygote_has_no_sockets_but_those_its_children_may_have(void **state)
+zygote_has_only_the_sockets_of_its_children(void **state)
 {
 	(void)state;
 	for (uint64_t family = 1; family <= 45; family++)
@@ -183,7 +183,7 @@ a_zygote_has_no_sockets_but_those_its_children_may_have(void **state)
 
 /* The steps of a child, which has this filter and not yet its own. */
 static void
-a_child_can_lock_itself_down(void **state)
+zygote_child_can_lock_itself_down(void **state)
 {
 	static const char *const needed[] = {
 		"prctl",
@@ -205,7 +205,7 @@ a_child_can_lock_itself_down(void **state)
 }
 
 static void
-an_import_makes_no_process_and_signals_nobody(void **state)
+import_cannot_fork_or_signal(void **state)
 {
 	static const char *const refused[] = {
 		"fork",	    "vfork", "execve",
@@ -227,18 +227,18 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_zygote_joins_namespaces),
+		cmocka_unit_test(zygote_can_join_namespaces),
+		cmocka_unit_test(unshare_only_checks_for_threads),
 		cmocka_unit_test(
-			unshare_asks_for_threads_and_does_nothing_else),
-		cmocka_unit_test(unshare_is_for_zygotes_and_keepers_only),
+			unshare_is_allowed_only_to_zygotes_and_keepers),
 		cmocka_unit_test(
-			memory_is_merged_for_nobody_and_collapsed_for_zygotes_only),
-		cmocka_unit_test(a_zygote_forks_and_makes_no_namespaces),
-		cmocka_unit_test(a_zygote_mounts_traces_and_makes_nothing),
+			madvise_never_merges_and_collapses_only_for_zygotes),
+		cmocka_unit_test(zygote_can_fork_but_makes_no_namespaces),
 		cmocka_unit_test(
-			a_zygote_has_no_sockets_but_those_its_children_may_have),
-		cmocka_unit_test(a_child_can_lock_itself_down),
-		cmocka_unit_test(an_import_makes_no_process_and_signals_nobody),
+			zygote_cannot_mount_trace_or_change_the_system),
+		cmocka_unit_test(zygote_has_only_the_sockets_of_its_children),
+		cmocka_unit_test(zygote_child_can_lock_itself_down),
+		cmocka_unit_test(import_cannot_fork_or_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ wait_at_gate(void *arg)
 
 /* The kernel takes a thread off after pthread_join() comes back. */
 static bool
-is_alone_soon(void)
+becomes_single_threaded(void)
 {
 	for (int i = 0; i < 30000; i++) {
 		if (join_is_single_threaded())
@@ -36,7 +36,7 @@ is_alone_soon(void)
 }
 
 static void
-a_second_thread_is_seen_and_so_is_its_end(void **state)
+thread_start_and_end_are_noticed(void **state)
 {
 	pthread_t thread;
 
@@ -48,14 +48,14 @@ a_second_thread_is_seen_and_so_is_its_end(void **state)
 	assert_false(join_is_single_threaded());
 	assert_int_equal(write(gate[1], "x", 1), 1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_true(is_alone_soon());
+	assert_true(becomes_single_threaded());
 	close(gate[0]);
 	close(gate[1]);
 }
 
 /* Forked with threads, a lock that one of them held stays held. */
 static void
-a_process_with_threads_forks_nobody_and_says_at_which_step(void **state)
+join_fork_with_threads_reports_the_failed_step(void **state)
 {
 	struct join_command cmd = { 0 };
 	struct step_report failed = { 0 };
@@ -75,14 +75,14 @@ a_process_with_threads_forks_nobody_and_says_at_which_step(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(write(gate[1], "x", 1), 1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_true(is_alone_soon());
+	assert_true(becomes_single_threaded());
 	close(gate[0]);
 	close(gate[1]);
 }
 
 /* What it holds is no namespace: the helper says so, and is gone. */
 static void
-what_cannot_be_joined_is_told_and_leaves_nobody_behind(void **state)
+join_fork_of_a_bad_namespace_leaves_no_child(void **state)
 {
 	struct join_command cmd = { 0 };
 	struct step_report failed = { 0 };
@@ -102,11 +102,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_second_thread_is_seen_and_so_is_its_end),
+		cmocka_unit_test(thread_start_and_end_are_noticed),
 		cmocka_unit_test(
-			a_process_with_threads_forks_nobody_and_says_at_which_step),
-		cmocka_unit_test(
-			what_cannot_be_joined_is_told_and_leaves_nobody_behind),
+			join_fork_with_threads_reports_the_failed_step),
+		cmocka_unit_test(join_fork_of_a_bad_namespace_leaves_no_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@
 #define NOT_READY 2
 
 static int
-ends(unsigned loaded, unsigned meant)
+self_test_status(unsigned loaded, unsigned meant)
 {
 	struct lock_params params = {
 		.filter = meant,
@@ -41,56 +41,56 @@ ends(unsigned loaded, unsigned meant)
 }
 
 static int
-try(unsigned loaded, unsigned meant)
+run_self_test(unsigned loaded, unsigned meant)
 {
 	pid_t pid = fork();
 	int status;
 
 	assert_true(pid >= 0);
 	if (pid == 0)
-		syscall(SYS_exit_group, ends(loaded, meant));
+		syscall(SYS_exit_group, self_test_status(loaded, meant));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
 
 static void
-the_filter_that_was_meant_passes(void **state)
+self_test_accepts_the_intended_filter(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
-		assert_int_equal(try(v, v), 0);
+		assert_int_equal(run_self_test(v, v), 0);
 }
 
 static void
-a_missing_filter_is_noticed(void **state)
+self_test_notices_a_missing_filter(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
-		assert_int_equal(try(NO_FILTER, v), NOTICED);
+		assert_int_equal(run_self_test(NO_FILTER, v), NOTICED);
 }
 
 static void
-one_that_allows_more_is_noticed(void **state)
+self_test_notices_a_weaker_filter(void **state)
 {
 	(void)state;
-	assert_int_equal(try(FILTER_NETWORK, 0), NOTICED);
-	assert_int_equal(try(FILTER_SUBPROCESS, 0), NOTICED);
-	assert_int_equal(
-		try(FILTER_NETWORK | FILTER_SUBPROCESS, FILTER_SUBPROCESS),
-		NOTICED);
-	assert_int_equal(
-		try(FILTER_NETWORK | FILTER_SUBPROCESS, FILTER_NETWORK),
-		NOTICED);
+	assert_int_equal(run_self_test(FILTER_NETWORK, 0), NOTICED);
+	assert_int_equal(run_self_test(FILTER_SUBPROCESS, 0), NOTICED);
+	assert_int_equal(run_self_test(FILTER_NETWORK | FILTER_SUBPROCESS,
+				       FILTER_SUBPROCESS),
+			 NOTICED);
+	assert_int_equal(run_self_test(FILTER_NETWORK | FILTER_SUBPROCESS,
+				       FILTER_NETWORK),
+			 NOTICED);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_filter_that_was_meant_passes),
-		cmocka_unit_test(a_missing_filter_is_noticed),
-		cmocka_unit_test(one_that_allows_more_is_noticed),
+		cmocka_unit_test(self_test_accepts_the_intended_filter),
+		cmocka_unit_test(self_test_notices_a_missing_filter),
+		cmocka_unit_test(self_test_notices_a_weaker_filter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,14 +48,14 @@ put_file(int at, const char *name, mode_t mode)
 }
 
 static void
-an_empty_directory_stays(void **state)
+sweep_keeps_an_empty_directory(void **state)
 {
 	(void)state;
 	assert_int_equal(sweep(top), 0);
 }
 
 static void
-depth_costs_no_descriptors(void **state)
+sweep_of_deep_directories_needs_no_descriptors(void **state)
 {
 	int at = dup(top);
 
@@ -75,7 +75,7 @@ depth_costs_no_descriptors(void **state)
 }
 
 static void
-names_that_are_used_already_do_no_harm(void **state)
+sweep_survives_names_that_are_taken(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20; i++) {
@@ -97,7 +97,7 @@ names_that_are_used_already_do_no_harm(void **state)
 }
 
 static void
-directories_without_rights_are_removed(void **state)
+sweep_removes_directories_without_permissions(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdirat(top, "a", 0700), 0);
@@ -111,7 +111,7 @@ directories_without_rights_are_removed(void **state)
 }
 
 static void
-links_are_removed_and_not_followed(void **state)
+sweep_removes_links_without_following_them(void **state)
 {
 	char outside[] = "/tmp/remit-test-outside.XXXXXX";
 	struct stat st;
@@ -131,11 +131,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_directory_stays),
-		cmocka_unit_test(depth_costs_no_descriptors),
-		cmocka_unit_test(names_that_are_used_already_do_no_harm),
-		cmocka_unit_test(directories_without_rights_are_removed),
-		cmocka_unit_test(links_are_removed_and_not_followed),
+		cmocka_unit_test(sweep_keeps_an_empty_directory),
+		cmocka_unit_test(
+			sweep_of_deep_directories_needs_no_descriptors),
+		cmocka_unit_test(sweep_survives_names_that_are_taken),
+		cmocka_unit_test(sweep_removes_directories_without_permissions),
+		cmocka_unit_test(sweep_removes_links_without_following_them),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);

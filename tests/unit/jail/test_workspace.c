@@ -38,7 +38,7 @@ close_world(void **state)
 }
 
 static void
-make(struct workspace *w)
+make_workspace(struct workspace *w)
 {
 	int places[WORKSPACE_DIRECTORIES] = { -1, -1 };
 	struct remit_error err;
@@ -53,7 +53,7 @@ make(struct workspace *w)
 
 /* As if the keeper had died: nothing of it is left but the directory. */
 static void
-abandon(struct workspace *w)
+abandon_workspace(struct workspace *w)
 {
 	close(w->fd);
 	close(w->base);
@@ -62,14 +62,14 @@ abandon(struct workspace *w)
 }
 
 static void
-one_that_is_freed_is_gone_soon(void **state)
+freed_workspace_disappears(void **state)
 {
 	struct workspace w = WORKSPACE_INIT;
 	struct stat st;
 	char path[256];
 
 	(void)state;
-	make(&w);
+	make_workspace(&w);
 	snprintf(path, sizeof(path), "%s/workspace", w.path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
@@ -79,15 +79,15 @@ one_that_is_freed_is_gone_soon(void **state)
 }
 
 static void
-one_whose_keeper_lives_is_not_cleaned(void **state)
+workspace_of_a_live_keeper_is_not_cleaned(void **state)
 {
 	struct workspace lives = WORKSPACE_INIT, left = WORKSPACE_INIT;
 	struct stat st;
 
 	(void)state;
-	make(&lives);
-	make(&left);
-	abandon(&left);
+	make_workspace(&lives);
+	make_workspace(&left);
+	abandon_workspace(&left);
 	assert_int_equal(workspace_clean(), 1);
 	assert_int_equal(workspace_clean(), 0);
 	assert_int_equal(stat(lives.path, &st), 0);
@@ -96,7 +96,7 @@ one_whose_keeper_lives_is_not_cleaned(void **state)
 }
 
 static void
-links_lead_nowhere(void **state)
+workspace_removal_follows_no_links(void **state)
 {
 	struct workspace w = WORKSPACE_INIT;
 	char outside[128], inside[256];
@@ -105,12 +105,12 @@ links_lead_nowhere(void **state)
 	(void)state;
 	snprintf(outside, sizeof(outside), "%s/outside", temp);
 	assert_int_equal(mkdir(outside, 0755), 0);
-	make(&w);
+	make_workspace(&w);
 	snprintf(inside, sizeof(inside), "%s/workspace/link", w.path);
 	assert_int_equal(symlink(outside, inside), 0);
 	snprintf(inside, sizeof(inside), "%s/tmp/none", w.path);
 	assert_int_equal(mkdir(inside, 0), 0);
-	abandon(&w);
+	abandon_workspace(&w);
 	assert_int_equal(workspace_clean(), 1);
 	assert_int_equal(stat(outside, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
@@ -118,7 +118,7 @@ links_lead_nowhere(void **state)
 }
 
 static void
-a_directory_that_others_can_write_is_not_used(void **state)
+workspace_base_writable_by_others_is_refused(void **state)
 {
 	struct workspace w = WORKSPACE_INIT;
 	int places[WORKSPACE_DIRECTORIES];
@@ -138,7 +138,7 @@ a_directory_that_others_can_write_is_not_used(void **state)
 
 /* Others that end remove the directory of all whenever it is empty. */
 static void
-one_is_made_while_others_end(void **state)
+workspace_can_be_made_while_others_are_removed(void **state)
 {
 	time_t until = time(NULL) + 5; /* a machine may have other work */
 	char base[128];
@@ -156,8 +156,8 @@ one_is_made_while_others_end(void **state)
 	for (int i = 0; i < 2000 && time(NULL) < until; i++) {
 		struct workspace w = WORKSPACE_INIT;
 
-		make(&w);
-		abandon(&w);
+		make_workspace(&w);
+		abandon_workspace(&w);
 		workspace_clean();
 	}
 	kill(others, SIGKILL);
@@ -169,11 +169,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_is_freed_is_gone_soon),
-		cmocka_unit_test(one_whose_keeper_lives_is_not_cleaned),
-		cmocka_unit_test(links_lead_nowhere),
-		cmocka_unit_test(a_directory_that_others_can_write_is_not_used),
-		cmocka_unit_test(one_is_made_while_others_end),
+		cmocka_unit_test(freed_workspace_disappears),
+		cmocka_unit_test(workspace_of_a_live_keeper_is_not_cleaned),
+		cmocka_unit_test(workspace_removal_follows_no_links),
+		cmocka_unit_test(workspace_base_writable_by_others_is_refused),
+		cmocka_unit_test(
+			workspace_can_be_made_while_others_are_removed),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);

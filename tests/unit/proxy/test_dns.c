@@ -19,7 +19,7 @@ static const char asked[] = "\x12\x34\x01\x00\0\1\0\0\0\0\0\1"
 #define ASKED (sizeof(asked) - 1)
 
 static void
-a_question_is_read_in_the_one_form_of_its_name(void **state)
+question_name_is_read_in_canonical_form(void **state)
 {
 	struct dns_question q;
 
@@ -34,7 +34,7 @@ a_question_is_read_in_the_one_form_of_its_name(void **state)
 
 /* Each byte string is behind a header that says: one question. */
 static void
-odd_questions_have_no_name(void **state)
+odd_question_has_no_name(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -67,7 +67,7 @@ odd_questions_have_no_name(void **state)
 }
 
 static void
-what_is_no_question_is_not_answered(void **state)
+message_that_is_not_a_question_is_not_answered(void **state)
 {
 	char bytes[ASKED];
 	struct dns_question q;
@@ -89,7 +89,7 @@ what_is_no_question_is_not_answered(void **state)
 }
 
 static void
-our_answer_can_be_read_as_a_resolver_s(void **state)
+written_answer_can_be_read_back(void **state)
 {
 	in_addr_t address = htonl(0xc6120100);
 	struct addresses found = { .count = 0 };
@@ -116,7 +116,7 @@ our_answer_can_be_read_as_a_resolver_s(void **state)
 }
 
 static void
-an_answer_to_another_question_is_none(void **state)
+answer_to_another_question_is_rejected(void **state)
 {
 	in_addr_t address = htonl(0xc6120100);
 	struct addresses found = { .count = 0 };
@@ -151,7 +151,7 @@ an_answer_to_another_question_is_none(void **state)
 }
 
 static void
-our_question_is_one_that_we_would_answer(void **state)
+written_question_can_be_read_back(void **state)
 {
 	char out[DNS_MAX], longest[HOST_NAME_SIZE];
 	struct dns_question q;
@@ -174,7 +174,7 @@ our_question_is_one_that_we_would_answer(void **state)
 
 /* An answer by way of another name, with more addresses than are followed. */
 static void
-addresses_behind_a_name_are_taken_up_to_the_cap(void **state)
+answer_addresses_are_read_up_to_the_cap(void **state)
 {
 	char out[DNS_MAX];
 	struct addresses found = { .count = 0 };
@@ -205,15 +205,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(question_name_is_read_in_canonical_form),
+		cmocka_unit_test(odd_question_has_no_name),
 		cmocka_unit_test(
-			a_question_is_read_in_the_one_form_of_its_name),
-		cmocka_unit_test(odd_questions_have_no_name),
-		cmocka_unit_test(what_is_no_question_is_not_answered),
-		cmocka_unit_test(our_answer_can_be_read_as_a_resolver_s),
-		cmocka_unit_test(an_answer_to_another_question_is_none),
-		cmocka_unit_test(our_question_is_one_that_we_would_answer),
-		cmocka_unit_test(
-			addresses_behind_a_name_are_taken_up_to_the_cap),
+			message_that_is_not_a_question_is_not_answered),
+		cmocka_unit_test(written_answer_can_be_read_back),
+		cmocka_unit_test(answer_to_another_question_is_rejected),
+		cmocka_unit_test(written_question_can_be_read_back),
+		cmocka_unit_test(answer_addresses_are_read_up_to_the_cap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static struct flow_end
-plain(int fd)
+plain_end(int fd)
 {
 	return (struct flow_end){ .fd = fd };
 }
@@ -74,7 +74,7 @@ read_some(int fd, size_t from)
 
 /* All of it, with a pipe as soon as one would help, or never. */
 static void
-carry(size_t total, bool piped)
+carry_bytes(size_t total, bool piped)
 {
 	static struct flow f;
 	struct ends e = open_ends();
@@ -87,8 +87,9 @@ carry(size_t total, bool piped)
 			in += write_some(e.ours, in, total);
 		if (in == total)
 			shutdown(e.ours, SHUT_WR);
-		assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
-		assert_int_equal(flow_push(&f, plain(e.to), &sent), 0);
+		assert_int_equal(flow_pull(&f, plain_end(e.from), FLOW_BYTES),
+				 0);
+		assert_int_equal(flow_push(&f, plain_end(e.to), &sent), 0);
 		counted += sent;
 		if (piped && flow_is_full(&f))
 			assert_int_equal(flow_pipe(&f), 0);
@@ -105,19 +106,19 @@ carry(size_t total, bool piped)
 }
 
 static void
-bytes_arrive_as_they_were_sent(void **state)
+flow_delivers_bytes_unchanged(void **state)
 {
 	static const size_t totals[] = { 0, 1, FLOW_BYTES - 1, 3 << 20 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(totals); i++) {
-		carry(totals[i], false);
-		carry(totals[i], true);
+		carry_bytes(totals[i], false);
+		carry_bytes(totals[i], true);
 	}
 }
 
 static void
-no_more_is_taken_than_was_asked_for(void **state)
+flow_pull_reads_at_most_the_requested_bytes(void **state)
 {
 	static struct flow f;
 	struct ends e = open_ends();
@@ -125,18 +126,18 @@ no_more_is_taken_than_was_asked_for(void **state)
 	(void)state;
 	flow_open(&f);
 	assert_int_equal(write_some(e.ours, 0, 1000), 1000);
-	assert_int_equal(flow_pull(&f, plain(e.from), 300), 0);
+	assert_int_equal(flow_pull(&f, plain_end(e.from), 300), 0);
 	assert_int_equal(f.len, 300);
-	assert_int_equal(flow_pull(&f, plain(e.from), 300), 0);
+	assert_int_equal(flow_pull(&f, plain_end(e.from), 300), 0);
 	assert_int_equal(f.len, 300);
-	assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
+	assert_int_equal(flow_pull(&f, plain_end(e.from), FLOW_BYTES), 0);
 	assert_int_equal(f.len, 1000);
 	assert_false(flow_is_full(&f));
 	close_ends(&e);
 }
 
 static void
-a_side_that_is_gone_is_an_error(void **state)
+flow_push_to_a_closed_peer_is_an_error(void **state)
 {
 	static struct flow f;
 	struct ends e = open_ends();
@@ -145,9 +146,9 @@ a_side_that_is_gone_is_an_error(void **state)
 	(void)state;
 	flow_open(&f);
 	assert_int_equal(write_some(e.ours, 0, 1000), 1000);
-	assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
+	assert_int_equal(flow_pull(&f, plain_end(e.from), FLOW_BYTES), 0);
 	close(e.theirs);
-	assert_int_equal(flow_push(&f, plain(e.to), &sent), -1);
+	assert_int_equal(flow_push(&f, plain_end(e.to), &sent), -1);
 	assert_int_equal(sent, 0);
 	e.theirs = -1;
 	close_ends(&e);
@@ -157,9 +158,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_arrive_as_they_were_sent),
-		cmocka_unit_test(no_more_is_taken_than_was_asked_for),
-		cmocka_unit_test(a_side_that_is_gone_is_an_error),
+		cmocka_unit_test(flow_delivers_bytes_unchanged),
+		cmocka_unit_test(flow_pull_reads_at_most_the_requested_bytes),
+		cmocka_unit_test(flow_push_to_a_closed_peer_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static void
-like_is_counted_with_like_and_the_table_ends(void **state)
+ledger_groups_equal_rows_and_has_a_row_limit(void **state)
 {
 	struct remit_error err;
 	own_fd int fd = -1;
@@ -52,7 +52,7 @@ like_is_counted_with_like_and_the_table_ends(void **state)
 }
 
 static void
-what_one_process_writes_the_other_reads_and_nobody_cuts_it(void **state)
+ledger_is_shared_and_cannot_be_truncated(void **state)
 {
 	struct remit_error err;
 	own_fd int fd = -1;
@@ -72,7 +72,7 @@ what_one_process_writes_the_other_reads_and_nobody_cuts_it(void **state)
 
 /* A proxy that was taken over may have written anything. */
 static void
-a_copy_holds_only_rows_that_are_well_formed(void **state)
+ledger_copy_drops_malformed_rows(void **state)
 {
 	static struct ledger forged, copy;
 
@@ -103,10 +103,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(like_is_counted_with_like_and_the_table_ends),
-		cmocka_unit_test(
-			what_one_process_writes_the_other_reads_and_nobody_cuts_it),
-		cmocka_unit_test(a_copy_holds_only_rows_that_are_well_formed),
+		cmocka_unit_test(ledger_groups_equal_rows_and_has_a_row_limit),
+		cmocka_unit_test(ledger_is_shared_and_cannot_be_truncated),
+		cmocka_unit_test(ledger_copy_drops_malformed_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static struct name *
-find(struct names *all, in_addr_t inside)
+find_by_address(struct names *all, in_addr_t inside)
 {
 	struct address a = address_v4(inside);
 
@@ -21,7 +21,7 @@ find(struct names *all, in_addr_t inside)
 }
 
 static void
-a_name_keeps_its_address_and_an_address_its_name(void **state)
+name_and_address_map_to_each_other(void **state)
 {
 	static struct names all;
 	struct name *a = names_get(&all, "a.example");
@@ -30,13 +30,13 @@ a_name_keeps_its_address_and_an_address_its_name(void **state)
 	(void)state;
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(names_get(&all, "a.example"), a);
-	assert_ptr_equal(find(&all, names_inside(&all, a)), a);
-	assert_ptr_equal(find(&all, names_inside(&all, b)), b);
+	assert_ptr_equal(find_by_address(&all, names_inside(&all, a)), a);
+	assert_ptr_equal(find_by_address(&all, names_inside(&all, b)), b);
 	assert_int_equal(ntohl(names_inside(&all, a)) >> 17, 0xc6120000u >> 17);
 }
 
 static void
-an_address_that_nobody_was_given_has_no_name(void **state)
+unassigned_address_has_no_name(void **state)
 {
 	static struct names all;
 	struct name *a = names_get(&all, "a.example");
@@ -44,10 +44,10 @@ an_address_that_nobody_was_given_has_no_name(void **state)
 	struct address six;
 
 	(void)state;
-	assert_null(find(&all, htonl(inside + 1)));
-	assert_null(find(&all, htonl(inside - 1)));
-	assert_null(find(&all, 0));
-	assert_null(find(&all, htonl(0x7f000001)));
+	assert_null(find_by_address(&all, htonl(inside + 1)));
+	assert_null(find_by_address(&all, htonl(inside - 1)));
+	assert_null(find_by_address(&all, 0));
+	assert_null(find_by_address(&all, htonl(0x7f000001)));
 	/* The same bytes at the beginning of another family's. */
 	six = address_v4(names_inside(&all, a));
 	six.is_v6 = true;
@@ -55,7 +55,7 @@ an_address_that_nobody_was_given_has_no_name(void **state)
 }
 
 static void
-the_table_ends(void **state)
+names_table_has_a_limit(void **state)
 {
 	static struct names all;
 	char text[32];
@@ -72,7 +72,7 @@ the_table_ends(void **state)
 /* ---- resolv.conf and hosts of this machine ---- */
 
 static struct host_rules
-rules(void)
+example_rules(void)
 {
 	char *texts[] = { "a.example:443", "*.b.example:443", NULL };
 	struct list list = { texts, 2 };
@@ -84,7 +84,7 @@ rules(void)
 }
 
 static void
-three_resolvers_are_taken_and_all_else_is_passed_over(void **state)
+resolv_conf_yields_at_most_three_resolvers(void **state)
 {
 	char text[] =
 		"# nameserver 9.9.9.9\nsearch a b\nnameserver 127.0.0.53\n"
@@ -101,13 +101,13 @@ three_resolvers_are_taken_and_all_else_is_passed_over(void **state)
 }
 
 static void
-only_hosts_that_are_named_are_kept(void **state)
+hosts_file_keeps_only_named_hosts(void **state)
 {
 	char text[] = "127.0.0.1 localhost\n# 1.1.1.1 a.example\n"
 		      "10.0.0.1\tother A.example # b\n\n10.0.0.2 x.b.example "
 		      "a.example\n"
 		      "nonsense a.example\n10.0.0.3\n";
-	struct host_rules all = rules();
+	struct host_rules all = example_rules();
 	struct addresses found = { .count = 0 };
 	struct site_names s = { 0 };
 
@@ -126,13 +126,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_name_keeps_its_address_and_an_address_its_name),
-		cmocka_unit_test(an_address_that_nobody_was_given_has_no_name),
-		cmocka_unit_test(the_table_ends),
-		cmocka_unit_test(
-			three_resolvers_are_taken_and_all_else_is_passed_over),
-		cmocka_unit_test(only_hosts_that_are_named_are_kept),
+		cmocka_unit_test(name_and_address_map_to_each_other),
+		cmocka_unit_test(unassigned_address_has_no_name),
+		cmocka_unit_test(names_table_has_a_limit),
+		cmocka_unit_test(resolv_conf_yields_at_most_three_resolvers),
+		cmocka_unit_test(hosts_file_keeps_only_named_hosts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #include "policy/rules/credential.h"
 
 static int
-file_of(const void *bytes, size_t len)
+memfd_of(const void *bytes, size_t len)
 {
 	int fd = memfd_create("secrets", MFD_CLOEXEC);
 
@@ -26,11 +26,11 @@ file_of(const void *bytes, size_t len)
 }
 
 static void
-each_is_found_by_its_name(void **state)
+secret_is_found_by_its_name(void **state)
 {
 	static const char bytes[] = "A=one\0AB=two=2\0C=";
 	own(secrets) struct secrets s = { 0 };
-	own_fd int fd = file_of(bytes, sizeof(bytes));
+	own_fd int fd = memfd_of(bytes, sizeof(bytes));
 	struct remit_error err;
 
 	(void)state;
@@ -45,7 +45,7 @@ each_is_found_by_its_name(void **state)
 }
 
 static void
-what_makes_no_sense_is_refused(void **state)
+malformed_secrets_are_refused(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -66,8 +66,8 @@ what_makes_no_sense_is_refused(void **state)
 	for (size_t i = 0; i <= ARRAY_LEN(rows); i++) {
 		bool last = i == ARRAY_LEN(rows);
 		own(secrets) struct secrets s = { 0 };
-		own_fd int fd = last ? file_of(much, sizeof(much))
-				     : file_of(rows[i].bytes, rows[i].len);
+		own_fd int fd = last ? memfd_of(much, sizeof(much))
+				     : memfd_of(rows[i].bytes, rows[i].len);
 
 		assert_int_equal(secrets_read(&s, fd, &err), -1);
 		assert_null(secrets_find(&s, "A"));
@@ -75,7 +75,7 @@ what_makes_no_sense_is_refused(void **state)
 }
 
 static void
-other_files_are_not_read(void **state)
+secrets_are_read_only_from_a_memfd(void **state)
 {
 	own(secrets) struct secrets s = { 0 };
 	own_fd int file = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
@@ -93,10 +93,10 @@ other_files_are_not_read(void **state)
 }
 
 static void
-a_child_has_none_of_it(void **state)
+secrets_are_absent_from_a_child(void **state)
 {
 	own(secrets) struct secrets s = { 0 };
-	own_fd int fd = file_of("A=one", 6);
+	own_fd int fd = memfd_of("A=one", 6);
 	struct remit_error err;
 	unsigned char there;
 	int status;
@@ -117,10 +117,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_found_by_its_name),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-		cmocka_unit_test(other_files_are_not_read),
-		cmocka_unit_test(a_child_has_none_of_it),
+		cmocka_unit_test(secret_is_found_by_its_name),
+		cmocka_unit_test(malformed_secrets_are_refused),
+		cmocka_unit_test(secrets_are_read_only_from_a_memfd),
+		cmocka_unit_test(secrets_are_absent_from_a_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
  * ask: "what would this filter say to that call?", by names, for tests.
  */
-#ifndef REMIT_TEST_ASK_H
-#define REMIT_TEST_ASK_H
+#ifndef REMIT_TEST_FILTER_QUERY_H
+#define REMIT_TEST_FILTER_QUERY_H
 
 #include "jail/seccomp/filter.h"
 
@@ -42,9 +42,9 @@ struct bpf_outcome bpf_run(const struct filter *filter,
 #define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 
 /* Numbers from 0 to here are looked at one by one. */
-#define ASK_LAST 600
+#define QUERY_LAST_CALL 600
 
-#define ASK_ARGS 6
+#define QUERY_ARGS 6
 
 /* Bits the kernel ignores where it takes an int, and a filter must too. */
 #define HIGH UINT64_C(0xdeadbeef00000000)
@@ -54,20 +54,20 @@ struct bpf_outcome bpf_run(const struct filter *filter,
 #define IS_ONE_OF(value, list) is_one_of(value, list, ARRAY_LEN(list))
 bool is_one_of(uint64_t value, const uint64_t *list, size_t n);
 
-const char *ask_arch_name(enum filter_arch arch);
-const char *ask_variant_name(unsigned variant);
+const char *query_arch_name(enum filter_arch arch);
+const char *query_variant_name(unsigned variant);
 /* "allow", "kill", "EPERM", … */
-const char *ask_action_name(uint32_t action);
+const char *query_action_name(uint32_t action);
 /* NULL for a number without a name. */
-const char *ask_call_name(enum filter_arch arch, unsigned nr);
+const char *query_call_name(enum filter_arch arch, unsigned nr);
 /* -1 if the architecture has no such call. */
-int ask_number(enum filter_arch arch, const char *name);
+int query_number(enum filter_arch arch, const char *name);
 
-struct bpf_outcome ask(enum filter_arch arch, unsigned variant, unsigned nr,
-		       const uint64_t args[ASK_ARGS]);
+struct bpf_outcome query_call(enum filter_arch arch, unsigned variant,
+			      unsigned nr, const uint64_t args[QUERY_ARGS]);
 
 /* Explained or not is all the same for whoever is refused. */
-uint32_t ask_refusal(uint32_t action);
+uint32_t query_refusal(uint32_t action);
 
 /*
  * The test fails unless every architecture that has the call answers so;
@@ -76,8 +76,8 @@ uint32_t ask_refusal(uint32_t action);
  */
 #define expect(variant, name, action, ...)   \
 	expect_answer(variant, name, action, \
-		      (const uint64_t[ASK_ARGS]){ __VA_ARGS__ })
+		      (const uint64_t[QUERY_ARGS]){ __VA_ARGS__ })
 void expect_answer(unsigned variant, const char *name, uint32_t action,
-		   const uint64_t args[ASK_ARGS]);
+		   const uint64_t args[QUERY_ARGS]);
 
 #endif

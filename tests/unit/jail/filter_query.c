@@ -1,4 +1,4 @@
-#include "ask.h"
+#include "filter_query.h"
 
 #include "base/own.h"
 #include "syscall_names.h"
@@ -180,19 +180,19 @@ is_one_of(uint64_t value, const uint64_t *list, size_t n)
 }
 
 const char *
-ask_arch_name(enum filter_arch arch)
+query_arch_name(enum filter_arch arch)
 {
 	return arches[arch].name;
 }
 
 const char *
-ask_variant_name(unsigned variant)
+query_variant_name(unsigned variant)
 {
 	return variant_names[variant] ? variant_names[variant] : "(several)";
 }
 
 const char *
-ask_action_name(uint32_t action)
+query_action_name(uint32_t action)
 {
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
 		if (actions[i].action == action)
@@ -201,7 +201,7 @@ ask_action_name(uint32_t action)
 }
 
 const char *
-ask_call_name(enum filter_arch arch, unsigned nr)
+query_call_name(enum filter_arch arch, unsigned nr)
 {
 	if (nr >= ARRAY_LEN(syscall_names[arch]))
 		return NULL;
@@ -209,7 +209,7 @@ ask_call_name(enum filter_arch arch, unsigned nr)
 }
 
 int
-ask_number(enum filter_arch arch, const char *name)
+query_number(enum filter_arch arch, const char *name)
 {
 	for (unsigned nr = 0; nr < ARRAY_LEN(syscall_names[arch]); nr++)
 		if (syscall_names[arch][nr] &&
@@ -219,8 +219,8 @@ ask_number(enum filter_arch arch, const char *name)
 }
 
 struct bpf_outcome
-ask(enum filter_arch arch, unsigned variant, unsigned nr,
-    const uint64_t args[ASK_ARGS])
+query_call(enum filter_arch arch, unsigned variant, unsigned nr,
+	   const uint64_t args[QUERY_ARGS])
 {
 	struct seccomp_data data = {
 		.nr = (int)nr,
@@ -232,7 +232,7 @@ ask(enum filter_arch arch, unsigned variant, unsigned nr,
 }
 
 uint32_t
-ask_refusal(uint32_t action)
+query_refusal(uint32_t action)
 {
 	if ((action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_USER_NOTIF)
 		return action;
@@ -241,27 +241,27 @@ ask_refusal(uint32_t action)
 
 void
 expect_answer(unsigned variant, const char *name, uint32_t action,
-	      const uint64_t args[ASK_ARGS])
+	      const uint64_t args[QUERY_ARGS])
 {
 	bool found = false;
 
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
-		int nr = ask_number(arch, name);
+		int nr = query_number(arch, name);
 		uint32_t got;
 
 		if (nr < 0)
 			continue;
 		found = true;
-		got = ask_refusal(
-			ask(arch, variant, (unsigned)nr, args).action);
+		got = query_refusal(
+			query_call(arch, variant, (unsigned)nr, args).action);
 		if (got == action)
 			continue;
 		fail_msg("%s, variant %u: %s(%#" PRIx64 ", %#" PRIx64
 			 ", %#" PRIx64 ", %#" PRIx64 ", %#" PRIx64
 			 "): %s, expected %s",
-			 ask_arch_name(arch), variant, name, args[0], args[1],
-			 args[2], args[3], args[4], ask_action_name(got),
-			 ask_action_name(action));
+			 query_arch_name(arch), variant, name, args[0], args[1],
+			 args[2], args[3], args[4], query_action_name(got),
+			 query_action_name(action));
 	}
 	if (!found)
 		fail_msg("no architecture has %s", name);
