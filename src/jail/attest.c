@@ -59,8 +59,8 @@ attest(pid_t pid, const struct attest_want *want, struct remit_error *err)
 	char status[PROC_STATUS_SIZE];
 
 	if (proc_status(pid, status) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "look at process %d",
-				(int)pid);
+		return fail_sys(err, REMIT_E_KERNEL,
+				"read the status of process %d", (int)pid);
 	for (size_t i = 0; i < sets; i++)
 		if (attest_expect(status, no_rights[i], "0000000000000000",
 				  err) < 0)
@@ -97,18 +97,18 @@ check_threads(pid_t pid, struct remit_error *err)
 	uint64_t threads;
 
 	if (proc_status_number(pid, "Threads", &threads) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "look at process %d",
-				(int)pid);
+		return fail_sys(err, REMIT_E_KERNEL,
+				"read the status of process %d", (int)pid);
 	if (threads == 1)
 		return 0;
 	return branch_refuse(err, "Join the threads first.",
-			     "it has other threads, and a copy would not",
+			     "it has other threads, and threads are not copied",
 			     NULL);
 }
 
 /* ---- open files ---- */
 
-/* One that the jail was given, whichever. */
+/* Whether this is any of the descriptors that the jail was given. */
 static bool
 is_own_end(const struct jail *j, int fd)
 {
@@ -122,7 +122,7 @@ is_own_end(const struct jail *j, int fd)
 	return false;
 }
 
-/* Only root may see what a descriptor leads to. */
+/* Only root can read what a descriptor leads to. */
 static int
 check_descriptor(const struct jail *j, const char *name,
 		 struct remit_error *err)
@@ -173,8 +173,8 @@ is_writable_path(const char *path)
 	return false;
 }
 
-/* Only a file that nobody inside can write is shared without harm: the C
-   library maps one of its own so. */
+/* Sharing a mapping is safe only if nobody inside can write the file. The C
+   library maps one such file shared. */
 static bool
 is_harmless(const char *flags, const char *path)
 {
@@ -196,16 +196,18 @@ check_map(char *line, struct remit_error *err)
 	char *at = strchr(line, ' '), *flags = at ? at + 1 : NULL;
 
 	if (!flags || strlen(flags) < 5)
-		return fail(err, REMIT_E_KERNEL, "a map of no form");
+		return fail(err, REMIT_E_KERNEL,
+			    "malformed line in /proc/PID/maps");
 	for (int column = 0; at && column < 4; column++)
 		at = strchr(at + 1, ' ');
 	if (!at)
-		return fail(err, REMIT_E_KERNEL, "a map of no form");
+		return fail(err, REMIT_E_KERNEL,
+			    "malformed line in /proc/PID/maps");
 	at += strspn(at, " ");
 	if (is_harmless(flags, at))
 		return 0;
 	return branch_refuse(err,
-			     "Let go of shared memory and mapped files first.",
+			     "Release shared memory and mapped files first.",
 			     "it has memory that both would share:",
 			     *at ? at : "without a name");
 }
@@ -239,7 +241,7 @@ branch_check_alone(const struct jail *j, struct remit_error *err)
 
 /* ---- the copy ---- */
 
-/* The last two numbers of a line of them. */
+/* The last two pids of the line NSpid. */
 static int
 read_pids(pid_t pid, long *outer, long *inner)
 {
@@ -273,7 +275,7 @@ check_namespace(const struct jail *j, const struct join_space *space,
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)j->run_pid,
 		 space->name);
 	if (fstat(j->entry[space->fd], &ours) < 0 || stat(path, &theirs) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "look at %s", path);
+		return fail_sys(err, REMIT_E_KERNEL, "read %s", path);
 	if (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
@@ -295,7 +297,8 @@ branch_attest(const struct jail *j, const struct plan *plan,
 	};
 	long out, in;
 
-	/* It was given ways into the branch's groups, and is in its own. */
+	/* The copy was given files to join the branch's cgroups. Check that it
+	   used them, and that its parent did not. */
 	if (cgroup_check(&parent->group, parent->run_pid, err) < 0 ||
 	    cgroup_check(&j->group, j->run_pid, err) < 0 ||
 	    attest(j->run_pid, &want, err) < 0)

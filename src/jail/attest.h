@@ -1,6 +1,7 @@
 /*
- * attest: look from outside at a process that says it is locked down, at code
- * that is to be copied, and at the copy, by the kernel's word.
+ * attest: check from outside, by what the kernel reports in /proc, that a
+ * process is locked down, that code can be copied safely, and that the copy is
+ * where it belongs.
  */
 #ifndef REMIT_ATTEST_H
 #define REMIT_ATTEST_H
@@ -14,35 +15,37 @@
 
 struct attest_want {
 	uint32_t uid;
-	pid_t parent;	  /* 0: any */
-	unsigned filters; /* how many are loaded; 0: do not look */
-	bool bounded;	  /* the bounding set is empty too */
+	pid_t parent;	  /* 0: not checked */
+	unsigned filters; /* number of seccomp filters; 0: not checked */
+	bool bounded;	  /* the bounding set must be empty too */
 };
 
-/* How many filters this process itself has. */
+/* The number of seccomp filters that this process itself has. */
 unsigned attest_own_filters(void);
 
-/* Check /proc/PID/status: user, parent, no rights, no new privileges, and a
-   loaded filter. */
+/* Check in /proc/PID/status that the process has the user and parent in *want,
+   one thread, no capabilities, no_new_privs and the given number of filters. */
 int attest(pid_t pid, const struct attest_want *want,
 	   struct remit_error *err) must_check;
 
 /* ---- branches ---- */
 
 /*
- * Refused, with a reason, if a copy would share something with it that either
- * could change: another thread, an open file, shared memory, a mapped file of
- * the workspace; or if its first descriptors are not those that the jail was
- * given. It must be waiting for us, so that nothing of this changes.
+ * Returns -1 with a refusal if a copy of the code would share something that
+ * either side could change: a thread, an open file, shared memory or a mapped
+ * file of the workspace. Also refuses if descriptors 0 to 3 are not those the
+ * jail was given. Call it only while the code is stopped waiting for the
+ * keeper, so that the result stays true.
  */
 int branch_check_alone(const struct jail *j,
 		       struct remit_error *err) must_check;
 
 /*
- * The copy is where it belongs: in the branch's namespaces and groups, pid 2
- * there, an orphan of the parent's pid 1, without rights, with all filters of
- * the code it was copied from. `warm`: that code came from a zygote. *outer is
- * its number in the parent's pid namespace.
+ * Check that the copy is where it belongs: in the branch's namespaces and
+ * cgroups, with pid 2 there, as an orphan adopted by the parent jail's pid 1,
+ * without capabilities, and with all filters of the code it was copied from.
+ * `warm` means that this code was forked by a zygote. *outer is the copy's pid
+ * in the parent's pid namespace.
  */
 int branch_attest(const struct jail *j, const struct plan *plan,
 		  const struct jail *parent, bool warm, pid_t *outer,

@@ -20,14 +20,14 @@ const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
 };
 
 /*
- * The path is made canonical once and then opened without following any link:
- * a link that appears in between is an error, not a way elsewhere.
+ * The path is made canonical once and then opened without following any link. A
+ * link that appears in between causes an error and leads nowhere else.
  */
 static int
 open_host_path(const struct plan_mount *m, struct remit_error *err)
 {
 	const char *field = fields[m->field].name;
-	/* What was discovered is canonical already. */
+	/* Discovered paths are canonical already. */
 	own_mem char *real =
 		m->runtime ? strdup(m->host) : realpath(m->host, NULL);
 	struct open_how how = {
@@ -41,24 +41,25 @@ open_host_path(const struct plan_mount *m, struct remit_error *err)
 				    "%s: %s", m->host, strerror(errno));
 	fd = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
 	if (fd < 0)
-		return fail_refused(err, field,
-				    "Keep the folder in place while a run "
-				    "starts.",
-				    "%s changed while it was opened: %s",
-				    m->host, strerror(errno));
+		return fail_refused(
+			err, field,
+			"Keep the folder unchanged while a run starts.",
+			"%s changed while it was opened: %s", m->host,
+			strerror(errno));
 	return fd;
 }
 
-/* How much of what is mounted below the directory comes with it. */
+/* Whether to include the mounts below the directory. */
 enum mount_depth {
 	DEPTH_ONE = 0,
 	DEPTH_RECURSIVE = AT_RECURSIVE,
 };
 
 /*
- * A clone of a shared mount is its peer (mount_namespaces(7)): what a jail
- * mounts on it would appear on the host, and a later mount of the host's in the
- * jail, without these flags. So the clone is made private first.
+ * A clone of a shared mount is its peer (mount_namespaces(7)): a mount that the
+ * jail makes on it would appear on the host, and a later mount of the host
+ * would appear in the jail without these flags. So make the clone private
+ * first.
  */
 static int
 detach_mount(int path_fd, enum mount_depth mount_depth, uint64_t attr,
@@ -83,7 +84,7 @@ detach_mount(int path_fd, enum mount_depth mount_depth, uint64_t attr,
 	return take_fd(&fd);
 }
 
-/* What is executed outside must not be what code has written. */
+/* The code must not be able to change programs that run outside of the jail. */
 static int
 check_direct(const struct blueprint *b, const struct plan_mount *m,
 	     struct remit_error *err)
@@ -97,7 +98,7 @@ check_direct(const struct blueprint *b, const struct plan_mount *m,
 	if (!guard_overlaps(&guarded, real))
 		return 0;
 	return fail_refused(err, fields[m->field].name,
-			    "Use mode rw, or a folder without them.",
+			    "Use mode rw, or a folder that contains neither.",
 			    "mode direct would let code change the interpreter "
 			    "or Remit itself, in %s",
 			    m->host);
@@ -147,8 +148,9 @@ resolve_mount(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 		b->own.mount_count++;
 		return 0;
 	}
-	/* Files of the runtime are readable to all; a directory that the policy
-	   names is shown as if the jail's user owned what its owner owns. */
+	/* Runtime files are readable by everyone. A directory named by the
+	   policy is mapped so that the jail's user appears to own what its
+	   owner owns. */
 	if (b->by_root && !m->runtime &&
 	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
 		return -1;
@@ -183,8 +185,8 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
-		/* Read-only: a device can be written all the same, but its
-		   times and mode are the host's. */
+		/* Read-only: the device can still be written, but its times and
+		   mode belong to the host. */
 		b->own.devices[i] =
 			b->kind == BLUEPRINT_BARE
 				? take_fd(&fd)
@@ -236,7 +238,8 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 }
 #endif
 
-/* Shorter paths first: a directory is mounted before what lies in it. */
+/* Shorter paths come first: a directory must be mounted before the mounts
+   inside it. */
 static int
 compare_by_length(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 /*
- * blueprint: everything that pid 1 and pid 2 of a jail need, made ready by the
- * keeper. After the clone they only carry it out: they parse nothing and
- * allocate nothing.
+ * blueprint: everything that pid 1 and pid 2 of a jail need, prepared by the
+ * keeper. After the clone these processes only carry it out: they parse nothing
+ * and allocate nothing.
  */
 #ifndef REMIT_BLUEPRINT_H
 #define REMIT_BLUEPRINT_H
@@ -16,41 +16,45 @@
 #include "jail/mount/workspace.h"
 #include "policy/plan/plan.h"
 
-/* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
+/* /dev/zero is missing on purpose: RLIMIT_AS does not count a shared mapping of
+   it. */
 #define BLUEPRINT_DEVICES 3
 
-/* The jail's ends lie above the numbers they will get inside. */
+/* Descriptors for the jail get numbers from here on, above those they will have
+   inside, so that moving them into place overwrites none. */
 #define BLUEPRINT_FIRST_FD 16
 
 struct blueprint_mount {
-	int fd; /* detached and read-only already; bare: the path itself */
+	int fd; /* a detached mount, set up already; bare: the path itself */
 	const char *jail;
 	bool is_directory;
 	bool runtime;
-	uint32_t number;    /* in the plan, from 1 on; 0: none of it */
-	bool overlaid;	    /* it gets an overlay of the jail's own */
-	bool writable;	    /* by Landlock's rules */
-	uint64_t max_bytes; /* as in the plan */
-	int write_root;	    /* likewise */
+	uint32_t number; /* its row in the plan, counted from 1; 0: not in the
+			    plan */
+	bool overlaid;	 /* the code writes to an overlay over it */
+	bool writable;	 /* Landlock allows writing */
+	uint64_t max_bytes; /* from the plan */
+	int write_root;	    /* from the plan */
 };
 
 enum blueprint_kind {
-	BLUEPRINT_COLD,		 /* the jail starts an interpreter of its own */
-	BLUEPRINT_WARM,		 /* a zygote's child will join it */
-	BLUEPRINT_ZYGOTE,	 /* not a jail for code: a root for a zygote */
-	BLUEPRINT_ROOT_TEMPLATE, /* a root for jails to come */
-	BLUEPRINT_CLONE,	 /* warm, with a root template's root */
-	BLUEPRINT_BRANCH, /* for a copy of the code of the jail around it */
+	BLUEPRINT_COLD,		 /* starts an interpreter in the jail */
+	BLUEPRINT_WARM,		 /* a zygote's child will join the jail */
+	BLUEPRINT_ZYGOTE,	 /* the root of a zygote */
+	BLUEPRINT_ROOT_TEMPLATE, /* a root that later jails are cloned from */
+	BLUEPRINT_CLONE,  /* like WARM, with the root of a root template */
+	BLUEPRINT_BRANCH, /* nested in a session's jail, for a copy of its code
+			   */
 	BLUEPRINT_BARE,	  /* no namespaces: one process in the host's root */
 };
 
-/* What is mounted in a root, but for what can be written. */
+/* What is mounted in a root, except the writable directories. */
 struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
-	int etc;	 /* the directory, in a root template's; else -1 */
-	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
+	int etc;	 /* /etc, if this belongs to a root template; else -1 */
+	char *font_file; /* file name of the font list in JAIL_FONTS, or NULL */
 };
 
 #define CONTENTS_INIT { .devices = { -1, -1, -1 }, .etc = -1 }
@@ -60,56 +64,63 @@ struct root_template;
 struct blueprint {
 	const struct plan *plan;
 	struct contents own;
-	const struct contents *contents; /* own, or the root template's */
-	const struct root_template *root_template; /* of a clone, else NULL */
-	/* Everything the jail's first process may hold, ascending. */
+	const struct contents *contents; /* &own, or the root template's */
+	const struct root_template
+		*root_template; /* if this is a clone; else NULL */
+	/* The descriptors that the jail's first process keeps, in ascending
+	   order. */
 	int *keep;
 	size_t keep_count;
-	/* Files of the version 1 groups to join, or -1. */
+	/* Files of the cgroups (version 1) to join, or -1. */
 	int groups[CGROUP_CONTROLLERS];
-	/* the jail's ends */
+	/* the jail's ends of its channels and pipes */
 	int channel, lifeline, in, out, err;
-	int egress;		    /* to the proxy, or -1 */
-	struct listeners listeners; /* what it is to be sent */
+	int egress;		    /* the socket to the proxy, or -1 */
+	struct listeners listeners; /* what to send to the proxy */
 	int proc;		    /* the host's /proc */
 	int root;		    /* the new root, once it is mounted */
-	int writable[WORKSPACE_DIRECTORIES]; /* bare: what the code may write */
-	int ruleset;			     /* Landlock's, once it is made */
-	int workspace; /* for the keeper, if files are to leave; else -1 */
-	int scratch;   /* the writable file system, until overlays are made */
-	int slot;      /* of a branch: its writable file system */
-	int slots[PLAN_BRANCHES_MAX];	  /* for branches that may come */
-	int hosts[PLAN_WRITE_ROOTS_MAX];  /* directories of mode rw, */
-	int uppers[PLAN_WRITE_ROOTS_MAX]; /* and what was written */
+	int writable[WORKSPACE_DIRECTORIES]; /* bare: the directories that the
+						code may write */
+	int ruleset;   /* the Landlock ruleset, once it exists */
+	int workspace; /* for the keeper, if the run exports files; else -1 */
+	int scratch;   /* the writable file system, until the overlays exist */
+	int slot;      /* a branch's writable file system */
+	int slots[PLAN_BRANCHES_MAX];	 /* the same for future branches */
+	int hosts[PLAN_WRITE_ROOTS_MAX]; /* the host's directories of mode rw */
+	int uppers[PLAN_WRITE_ROOTS_MAX]; /* the upper directories of their
+					     overlays */
 	struct lock_params params;
 	char *const *argv;
-	const char *runtime_dir; /* on the host */
+	const char *runtime_dir; /* path on the host */
 	bool by_root;
 	bool probe; /* lock down without an interpreter, then wait */
 	enum blueprint_kind kind;
-	struct hash roots; /* which directories of the policy's were opened */
+	struct hash roots; /* identifies the opened directories of the policy */
 };
 
 extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
 
 /*
- * Open every host directory of the plan once, and make detached read-only
- * mounts of them (for a jail of host user `uid`, if by_root). The keeper must
- * stand on its own ground (ground.h).
+ * Open every host directory of the plan once and make a detached mount of each.
+ * If by_root, map its owner to host user `uid`, the jail's. Call ground_enter()
+ * first.
  */
 int blueprint_resolve(struct blueprint *b, uint32_t uid,
 		      struct remit_error *err) must_check;
-/* List what the jail's first process needs: after all ends are open. */
+/* List the descriptors that the jail's first process keeps. Call it when all of
+   them are open. */
 int blueprint_list_kept(struct blueprint *b,
 			struct remit_error *err) must_check;
-/* In that process: close everything else, first of all. A copy of another
-   jail's lifeline would keep that jail alive without its keeper. */
+/* Called first of all in that process: closes every other descriptor. A copy of
+   another jail's lifeline would keep that jail alive after its keeper has
+   died. */
 void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
 
 void contents_free(struct contents *c);
 
-/* The stage of pid 1. 0, or -1 with errno and the step in *step. */
+/* Carry out the steps of pid 1. Returns 0, or -1 with errno and the failed step
+   in *step. */
 int build_run(struct blueprint *b, uint32_t *step, uint32_t *detail);
 
 #endif

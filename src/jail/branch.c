@@ -1,16 +1,17 @@
 /*
- * jail_branch: the jail of a branch, which stands inside of its session's: its
- * user namespace belongs to the code's own user and is a child of the code's,
- * so that a copy of the code may join it; its pid namespace is a child too, as
- * a copy cannot leave the one that it was made in.
+ * jail_branch: the jail of a branch, nested in the jail of its session. Its
+ * user namespace is owned by the code's user and is a child of the code's user
+ * namespace, so that a copy of the code may join it. Its pid namespace must be
+ * a child too: a copy cannot leave the one it was created in.
  *
- * A helper goes there, since the keeper would not come back. A pid namespace is
- * made only by somebody inside of the one above (pid_namespaces(7)), so a child
- * of the helper makes pid 1; as the helper's own, that it may become the
- * keeper's when the helper ends, and not the parent's pid 1's.
+ * A helper process enters the session's jail, since the keeper could not return
+ * from there. A pid namespace can only be created by a process inside the one
+ * above (pid_namespaces(7)), so a child of the helper, the maker, creates pid
+ * 1. It creates it as a sibling (CLONE_PARENT), a child of the helper, so that
+ * when the helper ends the keeper adopts it, and not the parent jail's pid 1.
  *
- *	keeper ── fork ──> helper ── setns × 3, fork ──> maker ── clone ──> pid
- * 1
+ *	keeper ── fork ──> helper ── setns × 3, fork ──> maker
+ *	maker ── clone ──> pid 1
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -27,14 +28,14 @@
 #include "jail/mount/idmap.h"
 #include "jail/part.h"
 
-/* What the helper says. */
+/* What the helper reports. */
 struct built {
-	int32_t pid; /* of pid 1, as the keeper sees it */
+	int32_t pid; /* pid 1, as the keeper sees it */
 	int32_t sys_errno;
 	uint32_t step;
 };
 
-/* Into the session's jail, as its user. */
+/* Enter the session's jail as its user. */
 static int
 enter_parent_jail(const struct jail *parent, const struct blueprint *b)
 {
@@ -49,11 +50,11 @@ enter_parent_jail(const struct jail *parent, const struct blueprint *b)
 	if (setresgid(JAIL_UID, JAIL_UID, JAIL_UID) < 0 ||
 	    setresuid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
 		return -1;
-	/* Or the child's maps would belong to root. */
+	/* Without this, root would own the child's id maps in /proc. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-/* Its number as the keeper sees it, whose /proc this is. */
+/* A process's pid in the keeper's namespace. `proc` is the keeper's /proc. */
 static pid_t
 pid_of_pidfd(int proc, int pidfd)
 {
@@ -76,8 +77,8 @@ static void
 clone_branch_init(struct blueprint *b, struct built *out)
 {
 	int pidfd = -1;
-	/* It joins its groups by itself: the maker is nobody who may clone into
-	   them. */
+	/* Pid 1 joins its cgroups itself: the maker lacks the rights to clone
+	   into them. */
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
 			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT |
@@ -132,18 +133,19 @@ static int
 branch_fail(const struct built *built, struct remit_error *err)
 {
 	errno = built->sys_errno;
-	/* namespaces(7): 32 levels, and as many as `branches` says. */
+	/* namespaces(7) allows 32 levels, and `branches` sets another limit. */
 	if (errno == EUSERS || errno == ENOSPC)
-		return fail_refused(err, "branches",
-				    "Branch from a session that is no branch "
-				    "itself, or a younger one.",
-				    "the kernel nests no deeper: a branch of a "
-				    "branch, and so on, too many times");
+		return fail_refused(
+			err, "branches",
+			"Branch from a session that is not a branch itself, or "
+			"from an earlier one.",
+			"the kernel cannot nest this branch deeper: it is a "
+			"branch of a branch too many times over");
 	fail_sys(err, REMIT_E_KERNEL, "create namespaces of a branch");
 	return step_failed_at(err, (enum step_id)built->step);
 }
 
-/* The helper is gone when this comes back, and pid 1 is the keeper's own. */
+/* When this returns, the helper is gone and pid 1 is a child of the keeper. */
 static int
 run_helper(struct jail *j, const struct jail *parent, struct blueprint *b,
 	   struct remit_error *err)
@@ -164,7 +166,8 @@ run_helper(struct jail *j, const struct jail *parent, struct blueprint *b,
 		helper_main(parent, b, theirs);
 	own_fd_close(&theirs);
 	theirs = -1;
-	/* Pid 1 has a copy of the other end: so no waiting for its end. */
+	/* Pid 1 has a copy of the pipe's other end, so end of file would not
+	   come: wait for the helper and read what is there. */
 	while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0 ||
@@ -190,7 +193,7 @@ branch_lay_out(struct jail *j, struct blueprint *b,
 	    jail_make_ends(j, b, in, err) < 0 ||
 	    jail_acquire_groups(j, b->plan, site, name, err) < 0)
 		return -1;
-	/* These are for the copy, not for pid 1. */
+	/* These are for the copy of the code; pid 1 does not get them. */
 	j->entry[JOIN_IN] = take_fd(&b->in);
 	j->entry[JOIN_OUT] = take_fd(&b->out);
 	j->entry[JOIN_ERR] = take_fd(&b->err);

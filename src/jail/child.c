@@ -1,6 +1,6 @@
 /*
- * jail_child: what the first process of a jail does: build it, and start the
- * interpreter, or wait for one that joins.
+ * jail_child: the first process of a jail. It builds the jail, then starts the
+ * interpreter or waits for one that joins.
  */
 #include <signal.h>
 #include <string.h>
@@ -19,17 +19,17 @@ child_report(int channel, uint32_t step, uint32_t detail)
 		.detail = detail,
 	};
 
-	/* If nobody hears it, nobody waits for it either. */
+	/* If the keeper is gone, it does not need the report either. */
 	if (step_send_report(channel, &r) < 0)
 		_exit(1);
 }
 
-/* The last step before the interpreter: it has no way back. */
+/* The last step before the interpreter. Returns only if it fails. */
 static int
 step_exec(const struct blueprint *b)
 {
-	/* Nothing of the environment: LD_ variables would act before the
-	   lock-down. The runner sets what the policy names. */
+	/* Pass an empty environment: LD_ variables would take effect before the
+	   lock-down. The runner sets the variables that the policy names. */
 	char *const none[] = { NULL };
 
 	if (b->probe) {
@@ -63,8 +63,9 @@ child_exec_code(const struct blueprint *b)
 }
 
 /*
- * Give the keeper what it cannot reach from outside: the ruleset, for the child
- * that will join, and what was written, for the time after all are dead.
+ * Send the keeper what it cannot open from outside: the Landlock ruleset for
+ * the child that will join, and the written files, to be read after every
+ * process is dead.
  */
 static int
 send_built(const struct blueprint *b, bool warm)

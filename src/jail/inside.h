@@ -1,10 +1,10 @@
 /*
- * inside: names that hold in every jail.
+ * inside: names that are the same in every jail.
  */
 #ifndef REMIT_INSIDE_H
 #define REMIT_INSIDE_H
 
-/* The one user inside. */
+/* The only user inside. */
 #define JAIL_UID       1000
 #define JAIL_USER      "remit"
 #define JAIL_WORKSPACE "/workspace"
@@ -12,12 +12,13 @@
 #define JAIL_COMPILED  "/.remit/compiled"
 #define JAIL_FONTS     "/.remit/fonts"
 #define JAIL_PACKAGES  "/.remit/packages"
-/* Authorities that code trusts, where the proxy ends TLS itself. */
+/* The certificate authorities that code trusts, if the proxy terminates TLS. */
 #define JAIL_TRUST_DIRECTORY "/etc/remit"
 #define JAIL_TRUST_NAME	     "trust.pem"
 #define JAIL_TRUST	     JAIL_TRUST_DIRECTORY "/" JAIL_TRUST_NAME
 
-/* What can be written: directories of one tmpfs, and where they appear. */
+/* The writable directories: their names in the jail's one tmpfs, and the paths
+   where they are mounted. */
 #define JAIL_WRITABLE 3
 
 struct jail_directory {

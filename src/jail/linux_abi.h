@@ -1,6 +1,6 @@
 /*
- * linux_abi: kernel interfaces that are newer than Debian 12's headers, and
- * system calls that have no wrapper in its C library.
+ * linux_abi: kernel interfaces newer than Debian 12's headers, and system calls
+ * without a wrapper in its C library.
  */
 #ifndef REMIT_LINUX_ABI_H
 #define REMIT_LINUX_ABI_H
@@ -11,8 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What clock_getcpuclockid(3) gives after it has asked the kernel whether there
-   is such a process: its time, for clock_gettime(2). */
+/* The processor-time clock of a process, for clock_gettime(2). It is what
+   clock_getcpuclockid(3) returns, without the extra system call by which that
+   checks that the process exists. */
 #define CPU_CLOCK_OF(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
 #ifndef PR_SET_MEMORY_MERGE /* Linux 6.4 */
@@ -63,8 +64,8 @@ struct ll_path {
 #define SYS_landlock_restrict_self  446
 #endif
 
-/* seccomp_unotify(2): who waits for the answer and who gives it take turns on
-   one processor (6.6). */
+/* seccomp_unotify(2): run the waiting process and the one that answers it in
+   turn on one processor (Linux 6.6). */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   _IOW('!', 4, uint64_t)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (UINT64_C(1) << 0)

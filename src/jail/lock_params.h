@@ -1,6 +1,6 @@
 /*
- * lock_params: what the keeper tells the module in the interpreter to do. Fixed
- * size, no pointers, nothing to parse.
+ * lock_params: the parameters that the keeper sends to the module in the
+ * interpreter. Fixed size, no pointers, nothing to parse.
  */
 #ifndef REMIT_LOCK_PARAMS_H
 #define REMIT_LOCK_PARAMS_H
@@ -10,21 +10,21 @@
 
 #include "wire/frame.h"
 
-/* A module of another protocol than the keeper's does not know it. */
+/* A module with another protocol version rejects this number. */
 #define LOCK_MAGIC (0x72656d00u | FRAME_PROTOCOL)
 
-/* Descriptors that the interpreter starts with, besides 0, 1 and 2. */
+/* Descriptors that the interpreter starts with, in addition to 0, 1 and 2. */
 #define LOCK_CHANNEL_FD 3
 #define LOCK_RULESET_FD 4
 
 enum lock_skip { /* only in test builds */
 		 LOCK_SKIP_LANDLOCK = 1,
 		 LOCK_SKIP_SECCOMP = 2,
-		 LOCK_SKIP_ROOT = 4, /* the host's directories are in sight */
+		 LOCK_SKIP_ROOT = 4, /* the host's directories are visible */
 };
 
-/* The resource limits that a process in a jail gets, in the order of the table
-   in enter.c. */
+/* The resource limits of a process in a jail, in the order of the table in
+   enter.c. */
 enum lock_limit {
 	LOCK_LIMIT_AS,
 	LOCK_LIMIT_CPU,
@@ -41,12 +41,13 @@ struct lock_params {
 	uint32_t uid;
 	uint32_t skip;
 	uint32_t fail_step;	      /* only in test builds; 0: none */
-	uint64_t limits[LOCK_LIMITS]; /* 0: not set by this */
-	uint32_t warm;		      /* the interpreter is there already */
+	uint64_t limits[LOCK_LIMITS]; /* 0: leave unchanged */
+	uint32_t warm;		      /* the process is a fork of a zygote */
 	uint32_t bare;		      /* no namespaces */
-	uint32_t branch; /* a copy of locked code, locked already */
-	uint32_t keeper; /* to die with; 0: it dies with its pid 1 */
-	uint32_t direct; /* a directory of the host is written without an
+	uint32_t branch; /* a copy of code that is already locked */
+	uint32_t
+		keeper; /* die with this process; 0: the jail's pid 1 ends it */
+	uint32_t direct; /* mode direct: a host directory is written without an
 			    overlay */
 	uint32_t has_cpus;
 	cpu_set_t cpus;

@@ -1,8 +1,8 @@
 /*
- * jail_part: what the parts of a jail's making know of each other: both ways
- * (jail.c), the warm one (jail/warm.c), the first process (jail/child.c and
- * jail/init.c), and what warm ones are made from (root_template.c, zygote.c).
- * For these files only.
+ * jail_part: declarations shared by the files that build a jail: jail.c (both
+ * ways), warm.c (the warm way), child.c and init.c (the first process),
+ * root_template.c and zygote.c (what warm jails are made from). Not for other
+ * files.
  */
 #ifndef REMIT_JAIL_PART_H
 #define REMIT_JAIL_PART_H
@@ -35,54 +35,60 @@
 	  .by_root = (p)->by_root,                             \
 	  .kind = (which) }
 
-/* What comes with the word that a jail is built, in this order; bits of the
-   report's detail say which are there. */
+/* The descriptors sent with the report that a jail is built, in this order.
+   Bits of the report's detail show which of them are present. */
 enum built_fd {
 	BUILT_RULESET,
 	BUILT_WORKSPACE,
-	BUILT_UPPER, /* the first of those of directories of mode rw */
+	BUILT_UPPER, /* the first upper directory of mode rw; the others follow
+		      */
 	BUILT_FDS = BUILT_UPPER + PLAN_WRITE_ROOTS_MAX,
 };
 
-/* Whether pid 1 of a cold jail has anything for the keeper. */
+/* Whether pid 1 of a cold jail has descriptors to send to the keeper. */
 static inline bool
 jail_sends_built(const struct plan *p)
 {
 	return p->exports || p->write_roots || p->forkable;
 }
 
-/* Everything before the clone. */
+/* Do everything that comes before the clone. */
 int jail_lay_out(struct jail *j, struct blueprint *b,
 		 const struct jail_site *site, int in, const char *name,
 		 struct remit_error *err) must_check;
-/* A descriptor gets a number above those that mean something inside. */
+/* Move a descriptor to a number above those that have a meaning inside. */
 int jail_move_up(int *fd, struct remit_error *err) must_check;
 int jail_make_ends(struct jail *j, struct blueprint *b, int in,
 		   struct remit_error *err) must_check;
 int jail_acquire_groups(struct jail *j, const struct plan *plan,
 			const struct jail_site *site, const char *name,
 			struct remit_error *err) must_check;
-/* While pid 1 waits to be released: later it cannot be looked at any more. */
+/* Call it while pid 1 waits to be released: afterwards the keeper can no longer
+   open its namespaces. */
 int jail_open_namespaces(struct jail *j, bool proxied,
 			 struct remit_error *err) must_check;
-/* The clone, as a namespace of user `owner`, and the release of pid 1. */
+/* Clone pid 1 into new namespaces that belong to user `owner`, and release
+   it. */
 int jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	       struct remit_error *err) must_check;
 void jail_fill_params(struct lock_params *out, const struct plan *plan);
-/* The interpreter has no environment to look at: test builds tell it so. */
+/* The interpreter gets no environment: test builds pass REMIT_FAIL_STEP to it
+   in this way. */
 void jail_note_fail_step(struct lock_params *params, enum step_id from,
 			 enum step_id to);
 
-/* Somebody has joined. */
+/* Called when a process has joined the jail: close what joining needed. */
 void jail_close_entry(struct jail *j, bool but_namespaces);
 
-/* Pid 1, from its first instruction on. */
+/* Runs pid 1, from its first instruction on. */
 void child_run(struct blueprint *b) __attribute__((noreturn));
-/* Never returns. Tells how main_pid ended, or every child: branches of the
-   code. Drops all rights, keeps only the lifeline open. */
+/* Runs pid 1 once the jail is built. Drops all capabilities and keeps only the
+   lifeline open. Reports how main_pid ended, or, with reports_all, how each
+   child ended: branches of the code. */
 void init_run(int lifeline, pid_t main_pid, bool reports_all)
 	__attribute__((noreturn));
-/* The one process of a bare jail: it builds, enters, and is the code. */
+/* Runs the only process of a bare jail: builds it, enters it, and becomes the
+   interpreter. */
 void child_run_bare(struct blueprint *b) __attribute__((noreturn));
 
 #endif

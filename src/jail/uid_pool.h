@@ -1,7 +1,7 @@
 /*
- * uid_pool: host user ids for jails started by root, each used by one jail at
- * a time. The ids are locks on bytes of one file, so that a keeper that dies
- * gives them back.
+ * uid_pool: host user ids for jails started by root, each used by one jail at a
+ * time. An id is locked by a lock on one byte of a file, so that a dying keeper
+ * releases its ids.
  */
 #ifndef REMIT_UID_POOL_H
 #define REMIT_UID_POOL_H
@@ -10,12 +10,13 @@
 
 #include "base/error.h"
 
-/* No account has an id from here on; REMIT_UID_BASE changes it. */
+/* The first id: accounts do not use ids this high. REMIT_UID_BASE replaces
+   it. */
 #define UID_POOL_BASE 1879048192u /* 0x70000000 */
 #define UID_POOL_SIZE 65536u
 
 struct uid_lease {
-	int fd; /* -1: none */
+	int fd; /* -1: no lease */
 	uint32_t uid;
 };
 

@@ -1,7 +1,7 @@
 /*
- * zygote: a warm CPython that forks into jails. It stands in a root of its own
- * (the runtime, read-only) with an empty network, has no rights, and takes
- * fixed-size commands from the keeper only.
+ * zygote: a warm CPython that forks into jails. It has its own root (the
+ * runtime, read-only), an empty network and no capabilities, and accepts only
+ * fixed-size commands from the keeper.
  */
 #ifndef REMIT_ZYGOTE_H
 #define REMIT_ZYGOTE_H
@@ -9,7 +9,7 @@
 #include "jail/jail.h"
 
 struct zygote {
-	pid_t pid; /* 0 once it is reaped */
+	pid_t pid; /* 0 once it has been reaped */
 	int control;
 	struct uid_lease lease;
 	uint32_t host_uid;
@@ -17,19 +17,20 @@ struct zygote {
 
 #define ZYGOTE_INIT { .control = -1, .lease = UID_LEASE_INIT }
 
-/* Start it; it answers JOIN_READY or JOIN_UNFIT when it has preloaded. `plan`
-   is any plan with its interpreter: of its mounts only the interpreter's are
-   taken, and of its path nothing of its packages.
-   `env` is what its children find unless they are told otherwise. */
+/* Start a zygote. It reports JOIN_READY or JOIN_UNFIT when it has preloaded its
+   modules. `plan` is any plan with its interpreter: only the interpreter's
+   mounts and the module paths outside of packages are used. `env` is the
+   environment of its children unless they get another one. */
 int zygote_open(struct zygote *z, const struct plan *plan,
 		const struct jail_site *site, const struct list *env,
 		const struct list *preload, struct remit_error *err) must_check;
 int zygote_send(struct zygote *z, const struct join_command *cmd,
 		const int fds[JOIN_FDS], struct remit_error *err) must_check;
-/* 1 with the next answer, 0 if there is none yet, -1 if it is gone. */
+/* Returns 1 with the next answer, 0 if none has arrived yet, -1 if the zygote
+   is gone. */
 int zygote_recv(struct zygote *z, struct join_answer *out,
 		struct remit_error *err) must_check;
-/* Kills it and waits for it, if it was not reaped before. */
+/* Kill it and wait for it, unless it has been reaped. */
 void zygote_free(struct zygote *z);
 
 #endif
