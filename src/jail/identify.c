@@ -1,6 +1,6 @@
 /*
- * jail_identify: who speaks for a jail, and whether the kernel says of him what
- * the plan does.
+ * jail_identify: which process is at the other end of a jail's channel, and
+ * whether the kernel confirms that it is locked down as planned.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include "jail/linux_abi.h"
 #include "jail/seccomp/notice.h"
 
-/* The first bytes of the channel: by whom, by the kernel's word, and with
-   which descriptor. */
+/* Receive the first bytes of the channel, with the sender's pid as the kernel
+   reports it and the descriptor that came with them. */
 static int
 recv_first_message(struct jail *j, struct remit_error *err)
 {
@@ -24,8 +24,8 @@ recv_first_message(struct jail *j, struct remit_error *err)
 
 	if (n < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "recvmsg");
-	/* The listener, and nothing else; a branch has its session's. What the
-	   code of a session sends besides must not stay open here. */
+	/* Expect the listener and nothing else. A branch sends none: it shares
+	   its session's. Close whatever else a session's code sends. */
 	expected = j->branch ? 0 : 1;
 	for (size_t i = expected; i < count; i++)
 		close(got[i]);
@@ -36,23 +36,26 @@ recv_first_message(struct jail *j, struct remit_error *err)
 			    "%zu descriptors came with the first message",
 			    count);
 	if (j->run_pid < 0)
-		return fail(err, REMIT_E_INTERNAL, "no credentials");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the first message came without credentials");
 	if (buf_add(&j->channel.in, bytes, (size_t)n) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "receive buffer");
 	return 0;
 }
 
-/* No pid namespace hides others who might speak, and nobody but us ends it. */
+/* Without a pid namespace another process could be at the other end, and only
+   the keeper can end the code. */
 static int
 check_single_process(const struct jail *j, struct remit_error *err)
 {
 	if (j->run_pid != j->init_pid)
 		return fail(err, REMIT_E_INTERNAL,
-			    "process %d speaks for process %d", (int)j->run_pid,
-			    (int)j->init_pid);
+			    "process %d is at the other end of the channel of "
+			    "process %d",
+			    (int)j->run_pid, (int)j->init_pid);
 	if (sys_pidfd_kill(j->run_pidfd, 0) < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
-				"the keeper may not kill the code");
+				"the keeper may not send signals to the code");
 	return 0;
 }
 
@@ -77,20 +80,22 @@ jail_attest(const struct jail *j, const struct plan *plan,
 {
 	struct attest_want want = {
 		.uid = j->host_uid,
-		/* A zygote's child may still have its helper for a parent. */
+		/* The parent of a zygote's child may still be the zygote's
+		   helper. */
 		.parent = j->warm      ? 0
 			  : j->no_init ? getpid()
 				       : j->init_pid,
 		.bounded = !j->no_init && plan->filter & PLAN_FILTER_SUBPROCESS,
-		/* What the keeper has the jail inherits; its own two come on
-		   top, and that of the zygote. */
+		/* The jail inherits the keeper's filters, and adds two and that
+		   of its zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
 				   ? attest_own_filters() + 2 + j->warm
 				   : 0,
 	};
 
 	if (j->branch)
-		return fail(err, REMIT_E_INTERNAL, "a branch is seen to apart");
+		return fail(err, REMIT_E_INTERNAL,
+			    "a branch is attested by branch_attest()");
 	if (j->unjailed)
 		return 0;
 	if (j->no_init && check_single_process(j, err) < 0)

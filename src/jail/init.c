@@ -1,17 +1,17 @@
 /*
- * init: pid 1 of a jail, once it is built. It reaps, says how pid 2 ended, and
- * dies when the keeper's end of the lifeline closes, and with it everything in
- * the jail.
+ * init: pid 1 of a jail, once the jail is built. It reaps children and reports
+ * how pid 2 ended. When the keeper's end of the lifeline closes it exits, and
+ * everything in the jail dies with it.
  *
- * Pid 1 of a jail begins as a copy of the keeper, whose memory holds the code,
- * input and variables of other tenants. Before it waits, it moves to a stack
- * of its own and unmaps everything except the program's text and one static
+ * Pid 1 of a jail begins as a copy of the keeper, whose memory contains the
+ * code, input and variables of other tenants. Before it waits, it moves to a
+ * separate stack and unmaps everything except the program's text and one static
  * object. What follows must not use the C library: its variables are gone, so
  * there is no errno, no stack protector and no malloc.
  *
- * The one other thing that stays is the area that the C library registered
- * with rseq(2): the kernel writes to it whenever it schedules this process, and
- * kills a process that has unmapped it. Everything around it is overwritten.
+ * One other area stays: the one that the C library registered with rseq(2). The
+ * kernel writes to it whenever it schedules this process, and kills a process
+ * that has unmapped it. Everything around it is overwritten.
  */
 #include <errno.h>
 #include <poll.h>
@@ -34,7 +34,8 @@
 
 #define LIFELINE 0
 
-/* Sanitizers keep tables outside of the program, and are for tests only. */
+/* Sanitizers keep tables outside of the program. Such builds are for tests
+   only. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMORY_STAYS 1
 #elif defined(__has_feature)
@@ -47,7 +48,7 @@
 #define MEMORY_STAYS 0
 #endif
 
-/* AddressSanitizer would add calls of its own before a function that does not
+/* AddressSanitizer would insert calls before a function that does not
    return. */
 #define UNINSTRUMENTED __attribute__((no_sanitize("address")))
 #define STANDALONE     UNINSTRUMENTED __attribute__((no_stack_protector, noinline))
@@ -64,7 +65,7 @@ struct range {
 
 #define KEPT 3
 
-/* Everything that is used after the rest is unmapped; whole pages. */
+/* Everything used after the rest is unmapped. It fills whole pages. */
 static struct {
 	pid_t main_pid;
 	bool reports_all;
@@ -77,19 +78,20 @@ static struct {
 		struct exit_report report;
 	} exited;
 
-	struct range kept[KEPT]; /* in the order of addresses */
-	struct range rseq;	 /* empty: none is registered */
-	struct range page;	 /* in which it lies */
+	struct range kept[KEPT]; /* in ascending order */
+	struct range rseq;	 /* empty if none is registered */
+	struct range page;	 /* the pages that contain it */
 	uintptr_t end;		 /* of the keeper's stack */
 
 	char stack[8192] __attribute__((aligned(16)));
 } __attribute__((aligned(LARGEST_PAGE))) self;
 
 _Static_assert(sizeof(self.exited) == FRAME_HEADER + sizeof(struct exit_report),
-	       "a frame has no holes");
-_Static_assert(sizeof(self) % LARGEST_PAGE == 0, "nothing shares its pages");
+	       "the frame has no padding");
+_Static_assert(sizeof(self) % LARGEST_PAGE == 0,
+	       "nothing else shares its pages");
 
-/* ---- before: with the C library ---- */
+/* ---- before unmapping: with the C library ---- */
 
 static int
 init_lock(int lifeline)
@@ -110,9 +112,9 @@ init_lock(int lifeline)
 	return filter_load(FILTER_INIT);
 }
 
-/* ---- after: system calls only ---- */
+/* ---- after unmapping: system calls only ---- */
 
-/* Returns what the kernel does: -errno if it fails. */
+/* Returns what the kernel returns: -errno on failure. */
 static inline UNINSTRUMENTED __attribute__((always_inline)) long
 raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -186,12 +188,13 @@ init_wait(void)
 	for (;;) {
 		long n;
 
-		/* SIGCHLD may have come before the signalfd was there. */
+		/* SIGCHLD may have arrived before the signalfd existed. */
 		init_reap();
 		n = raw_syscall(SYS_ppoll, (long)self.polled, 2, 0, 0, 0, 0);
 		if (n < 0 && n != -EINTR)
 			init_exit(1);
-		/* The keeper sends nothing: readable is its end. */
+		/* The keeper sends nothing: if this is readable, its end is
+		   closed. */
 		if (n > 0 && self.polled[0].revents)
 			init_exit(0);
 		while (raw_syscall(SYS_read, self.signals, (long)&self.info,
@@ -200,7 +203,7 @@ init_wait(void)
 	}
 }
 
-/* ---- between ---- */
+/* ---- the transition ---- */
 
 extern const char __executable_start[], etext[];
 
@@ -218,7 +221,7 @@ add_kept_range(struct range r)
 {
 	int at = 0;
 
-	/* Unused ones are empty, and come first. */
+	/* Unused entries are empty and come first. */
 	while (at < KEPT - 1 && self.kept[at + 1].from < r.from) {
 		self.kept[at] = self.kept[at + 1];
 		at++;
@@ -229,7 +232,8 @@ add_kept_range(struct range r)
 static void
 find_kept_memory(void)
 {
-	/* The strings of the program's start end its stack. */
+	/* The strings that the program was started with are at the end of the
+	   stack. */
 	const char *last = (const char *)getauxval(AT_EXECFN);
 	struct range *rseq = &self.rseq;
 
@@ -278,7 +282,7 @@ init_unmap_and_wait(void)
 	init_wait();
 }
 
-/* Call `f` on the stack that stays; it does not return. */
+/* Call `f`, which does not return, on the stack that is kept. */
 static inline UNINSTRUMENTED __attribute__((always_inline, noreturn)) void
 call_on_stack(void (*f)(void))
 {

@@ -27,7 +27,7 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_FORKABLE == (int)FILTER_FORKABLE &&
 		       (int)PLAN_FILTER_STRICT_MEMORY ==
 			       (int)FILTER_STRICT_MEMORY,
-	       "the plan and the filters agree on the bits");
+	       "the plan and the filters use the same bits");
 
 int
 jail_move_up(int *fd, struct remit_error *err)
@@ -67,7 +67,8 @@ make_pipe(int *ours, int *theirs, struct remit_error *err)
 	return jail_move_up(theirs, err);
 }
 
-/* The code could put others in their place, and share them with a branch. */
+/* The code could replace these descriptors by others that a branch would share,
+   so remember which ones it was given. */
 static int
 record_ends(struct jail *j, const struct blueprint *b, struct remit_error *err)
 {
@@ -76,7 +77,7 @@ record_ends(struct jail *j, const struct blueprint *b, struct remit_error *err)
 	for (int i = 0; b->plan->forkable && i < JAIL_ENDS; i++)
 		if (proc_file(getpid(), all[i], &j->ends[i]) < 0)
 			return fail_sys(err, REMIT_E_KERNEL,
-					"look at a descriptor");
+					"read a descriptor's identity");
 	return 0;
 }
 
@@ -106,7 +107,7 @@ jail_make_ends(struct jail *j, struct blueprint *b, int in,
 	return 0;
 }
 
-/* As many processors as the plan says, from a random one on. */
+/* As many processors as the plan allows, starting at a random one. */
 static void
 choose_cpus(cpu_set_t *out, uint64_t count)
 {
@@ -154,7 +155,7 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 		out->skip |= LOCK_SKIP_LANDLOCK;
 	if (!plan_keeps(plan, MECH(SECCOMP)))
 		out->skip |= LOCK_SKIP_SECCOMP;
-	/* Without namespaces only Landlock hides the host. */
+	/* Without namespaces, only Landlock hides the host. */
 	if (!plan_keeps(plan, tiers[plan->tier].bare ? MECH(LANDLOCK)
 						     : MECH(MOUNT_NAMESPACE)))
 		out->skip |= LOCK_SKIP_ROOT;
@@ -181,8 +182,8 @@ jail_send_params(struct jail *j, struct lock_params *params,
 }
 
 /*
- * The keeper itself stays undumpable; for the time of the clone it is not, so
- * that the child's maps can be written by an ordinary user.
+ * The keeper is undumpable, except during the clone: an ordinary user can write
+ * the id maps only of a child that starts dumpable.
  */
 static pid_t
 clone_dumpable(struct clone_args *args)
@@ -197,8 +198,9 @@ clone_dumpable(struct clone_args *args)
 }
 
 /*
- * A namespace belongs to the user that made it. By root: be that user for the
- * clone, but for files, which the group's directory is checked by.
+ * The creating euid owns the new user namespace. When root, switch euid to
+ * `owner` for the clone, but keep fsuid: the cgroup directory is checked
+ * against it.
  */
 static pid_t
 clone_owned(struct clone_args *args, uint32_t owner)
@@ -213,7 +215,7 @@ clone_owned(struct clone_args *args, uint32_t owner)
 	setfsuid(own_uid);
 	pid = clone_dumpable(args);
 	if (pid && setresuid((uid_t)-1, own_uid, (uid_t)-1) < 0)
-		_exit(1); /* a keeper that is half somebody else */
+		_exit(1); /* the keeper must not run with mixed user ids */
 	return pid;
 }
 
@@ -243,7 +245,8 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 	};
 	int group = cgroup_clone_fd(&j->group);
 
-	/* A zygote's child without sockets stays in the zygote's network. */
+	/* A zygote's child without sockets stays in the zygote's empty
+	   network. */
 	if (b->plan->own_network && (!j->warm || b->plan->proxied))
 		args.flags |= CLONE_NEWNET;
 	if (group >= 0) {
@@ -302,7 +305,7 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	return 0;
 }
 
-/* A bare jail's workspace is the keeper's own. */
+/* A bare jail's workspace is a directory made by the keeper. */
 static int
 open_export(struct jail *j, const struct blueprint *b, struct remit_error *err)
 {
@@ -316,11 +319,11 @@ static int
 lay_out_egress(struct blueprint *b, const struct jail_site *site,
 	       struct remit_error *err)
 {
-	/* A jail without its proxy would be one without its ways out: no harm,
-	   but not what the plan says. */
+	/* Without its proxy the jail would have no network at all: harmless,
+	   but not what the plan promises. */
 	b->egress = fcntl(site->egress, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
 	if (b->egress < 0)
-		return fail_sys(err, REMIT_E_INTERNAL, "no proxy");
+		return fail_sys(err, REMIT_E_INTERNAL, "the proxy's socket");
 	return listeners_list(&b->listeners, b->plan, err);
 }
 
@@ -329,8 +332,9 @@ jail_acquire_groups(struct jail *j, const struct plan *plan,
 		    const struct jail_site *site, const char *name,
 		    struct remit_error *err)
 {
-	/* Code that can have branches was given ways into groups, and a bare
-	   one counts one process less. */
+	/* Do not reuse the cgroups of code that can have branches, since it was
+	   given files to join cgroups, nor those of a bare jail: cgroup_renew()
+	   expects two processes, and it has one. */
 	if (!plan->forkable && !j->no_init)
 		j->spare_groups = site->spare_groups;
 	return cgroup_stock_acquire(j->spare_groups, &j->group, site->cgroups,
@@ -380,11 +384,12 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	if (jail_make_ends(j, b, in, err) < 0 ||
 	    jail_acquire_groups(j, plan, site, name, err) < 0)
 		return -1;
-	/* Nobody is cloned into the groups of a bare jail. */
+	/* No process is cloned into the cgroups of a bare jail: it joins them
+	   itself. */
 	return cgroup_open_joins(&j->group, j->no_init, b->groups, err);
 }
 
-/* By fork: containers may forbid clone3. */
+/* Use fork: containers may forbid clone3. */
 static int
 start_bare(struct jail *j, struct blueprint *b, struct remit_error *err)
 {
@@ -438,14 +443,14 @@ jail_filter(const struct plan *plan)
 	return filter_of_code(plan->filter, tiers[plan->tier].bare);
 }
 
-/* It works in general, or the plan would not have it. */
+/* Overlays work on this machine in general, or the plan would not use one. */
 static int
 overlay_refused(const struct plan_mount *m, int sys_errno,
 		struct remit_error *err)
 {
 	return fail_refused(err, fields[m->field].name,
-			    "Mount it ro, or copy what is in it to a folder on "
-			    "a disk.",
+			    "Mount it ro, or copy its contents to a folder on "
+			    "a local disk.",
 			    "no overlay can be mounted on %s: %s", m->host,
 			    strerror(sys_errno));
 }
@@ -468,7 +473,8 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	const struct step *s;
 
 	if (r->step >= STEP_READY)
-		return fail(err, REMIT_E_PROTOCOL, "a report of no step");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the report does not name a step");
 	s = &steps[r->step];
 	if (r->step == STEP_OVERLAYS && r->detail &&
 	    r->detail <= plan->mount_count)
@@ -485,11 +491,13 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	step_failed_at(err, (enum step_id)r->step);
 	if (r->step == STEP_LANDLOCK_RULES && r->sys_errno == ENOENT)
 		snprintf(err->remedy, sizeof(err->remedy),
-			 "A mounted path is not where it was put.");
+			 "A mounted path cannot be found inside the jail; "
+			 "another mount may hide it.");
 	else if (r->step == STEP_KEYRING && r->sys_errno == EDQUOT)
 		snprintf(err->remedy, sizeof(err->remedy),
-			 "Run fewer at once, or raise kernel.keys.maxkeys: "
-			 "each has a keyring of its user's.");
+			 "Run fewer jails at once, or raise "
+			 "kernel.keys.maxkeys: each jail has a session keyring "
+			 "of its user.");
 	else if (r->step == STEP_RUNTIME && r->detail &&
 		 r->detail <= plan->mount_count)
 		snprintf(err->remedy, sizeof(err->remedy),
@@ -513,7 +521,8 @@ jail_sample(const struct jail *j, struct exit_report *out)
 	if (clock_gettime(CPU_CLOCK_OF(j->run_pid), &t) == 0)
 		out->cpu_us = (uint64_t)t.tv_sec * 1000000 +
 			      (uint64_t)t.tv_nsec / 1000;
-	/* The group knows more, and is asked anyway. */
+	/* If there is a memory cgroup, its figure is better, and it is read
+	   anyway. */
 	if (j->group.at[CGROUP_MEMORY] < 0 &&
 	    proc_status_number(j->run_pid, "VmHWM", &peak) == 0)
 		out->max_rss_kib = (uint32_t)peak;
@@ -550,7 +559,8 @@ jail_kill(struct jail *j)
 	if (j->unjailed && j->init_pid)
 		kill(-j->init_pid, SIGKILL);
 	cgroup_kill(&j->group);
-	/* Ours, and not reaped: the numbers are theirs. */
+	/* These are children that have not been reaped, so the pids are still
+	   theirs. */
 	if (j->init_pid)
 		kill(j->init_pid, SIGKILL);
 }
@@ -562,7 +572,7 @@ jail_reaped(struct jail *j, pid_t pid)
 		j->init_pid = 0;
 		return JAIL_INIT_DEAD;
 	}
-	/* A number that was given back may be another's by now. */
+	/* After code has been reaped, its pid may belong to another process. */
 	if (!j->warm || j->run_reaped || pid != j->run_pid)
 		return JAIL_NOT_MINE;
 	j->run_reaped = true;

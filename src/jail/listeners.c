@@ -9,7 +9,7 @@
 
 #include "base/file/fd.h"
 
-/* The kernel keeps so many waiting that nobody has accepted yet. */
+/* How many connections may wait in the kernel to be accepted. */
 #define BACKLOG 512
 
 /* ---- in the keeper ---- */
@@ -25,7 +25,7 @@ add_port(struct listeners *l, bool is_v6, uint16_t port)
 		(struct listener_port){ is_v6, htons(port) };
 }
 
-/* All of 127.0.0.0/8 is there already, and ::1. */
+/* The loopback device already has all of 127.0.0.0/8 and ::1. */
 static bool
 is_loopback(const struct address *a)
 {
@@ -94,7 +94,8 @@ loopback_ioctl(int fd, struct ifreq *r, unsigned long what, in_addr_t value)
 	return ioctl(fd, what, r);
 }
 
-/* An address of the loopback device; with a mask all of its network are. */
+/* Give the loopback device an address. The mask makes it answer for the whole
+   network. */
 static int
 add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
 {
@@ -107,8 +108,8 @@ add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
 }
 
 /*
- * All addresses but those of 0.0.0.0/8, which are nobody's: 1/8, 2/7, 4/6 and
- * so on up to 128/1. Those of 127.0.0.0/8 are more exact.
+ * All addresses except 0.0.0.0/8, which no host has: 1/8, 2/7, 4/6 and so on up
+ * to 128/1. The existing route to 127.0.0.0/8 is more specific.
  */
 static int
 add_all_to_loopback(int fd)
@@ -157,7 +158,7 @@ set_up_loopback(const struct listeners *l)
 	for (size_t i = 0; i < l->address_count; i++) {
 		const struct address *a = &l->addresses[i];
 
-		/* The others are there already. */
+		/* With `everywhere`, all IPv4 addresses are covered already. */
 		if (l->everywhere && !a->is_v6)
 			continue;
 		if ((a->is_v6 ? add_v6(&r, a)
@@ -186,7 +187,7 @@ open_dns(int to)
 	return send_socket(to, fd);
 }
 
-/* At every address there is: which one was meant the proxy sees. */
+/* Listen on every address: the proxy sees which one the code connected to. */
 static int
 open_port(int to, struct listener_port p)
 {
@@ -197,7 +198,8 @@ open_port(int to, struct listener_port p)
 			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int yes = 1;
 
-	/* The other family has one of its own, or none. */
+	/* Do not accept IPv4 on an IPv6 socket: IPv4 has a separate one, or
+	   none. */
 	if (fd < 0 ||
 	    (p.is_v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes,
 				   sizeof(yes)) < 0) ||
@@ -216,7 +218,7 @@ listeners_open(const struct listeners *l, int to, uint32_t *detail)
 		if (open_port(to, l->ports[i]) < 0)
 			return -1;
 	}
-	/* The end of the list. */
+	/* Mark the end of the list. */
 	return send(to, "e", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 

@@ -28,7 +28,8 @@ uid_pool_base(uint32_t *out, struct remit_error *err)
 int
 uid_lease_acquire(struct uid_lease *out, struct remit_error *err)
 {
-	/* Behind the last one: it and those before are likely to be taken. */
+	/* Start after the last slot: that one and those before it are likely to
+	   be taken. */
 	static uint32_t next_slot;
 	own_fd int fd = -1;
 	uint32_t base = 0;
@@ -42,7 +43,8 @@ uid_lease_acquire(struct uid_lease *out, struct remit_error *err)
 		  0600);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", UID_POOL_FILE);
-	/* Start anywhere: neighbours in time do not queue for the same byte. */
+	/* Begin at a different slot in each keeper, so that keepers started
+	   together do not compete for the same bytes. */
 	if (!next_slot)
 		next_slot = (uint32_t)getpid();
 	for (uint32_t i = 0; i < UID_POOL_SIZE; i++) {

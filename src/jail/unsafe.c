@@ -1,5 +1,5 @@
 /*
- * unsafe: the tier without a wall. The interpreter is a plain child of the
+ * unsafe: the tier without isolation. The interpreter is a plain child of the
  * keeper with the caller's user, environment and file system.
  */
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * jail_warm: jails that are built ahead, for a zygote's child to join.
+ * jail_warm: jails that are built in advance, for a zygote's child to join.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "jail/part.h"
 #include "jail/zygote.h"
 
-/* The part of the rules that every clone of a root template has is the keeper's
-   work: it has all of it open. */
+/* The keeper makes the rules that every clone of a root template shares: it has
+   all of the template's mounts open. */
 static int
 prepare_shared_rules(struct blueprint *b, struct remit_error *err)
 {
@@ -42,7 +42,7 @@ jail_prepare(struct jail *j, const struct plan *plan,
 	b.root_template = root_template;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0)
 		return -1;
-	/* These are for the child that joins, not for pid 1. */
+	/* These are for the child that joins; pid 1 does not get them. */
 	j->entry[JOIN_IN] = take_fd(&b.in);
 	j->entry[JOIN_OUT] = take_fd(&b.out);
 	j->entry[JOIN_ERR] = take_fd(&b.err);
@@ -87,29 +87,35 @@ jail_recv_built(struct jail *j, const struct plan *plan,
 		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
-	/* Then the slots of its branches. */
+	/* The remaining descriptors are the writable file systems for its
+	   branches. */
 	fixed_count = (size_t)__builtin_popcount(r.detail);
 	if (count < fixed_count ||
 	    pass_place(got, fixed_count, r.detail, built, BUILT_FDS) < 0)
-		return fail(err, REMIT_E_INTERNAL, "descriptors are missing");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the jail sent too few descriptors");
 	for (size_t i = fixed_count; i < count; i++)
 		j->slots[i - fixed_count] = got[i];
 	if (plan->forkable && !j->branch &&
 	    count - fixed_count != plan->policy->branches)
-		return fail(err, REMIT_E_INTERNAL, "no slots came");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the jail sent no file systems for its branches");
 	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
 	j->export = built[BUILT_WORKSPACE];
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		j->write_roots[i].upper = built[BUILT_UPPER + i];
 	if (j->warm && j->entry[JOIN_RULESET] < 0 &&
 	    plan_keeps(plan, MECH(LANDLOCK)))
-		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the jail sent no Landlock rules");
 	if (j->export < 0 && plan->exports)
-		return fail(err, REMIT_E_INTERNAL, "no workspace came");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the jail sent no workspace");
 	for (int i = 0; i < plan->write_roots; i++)
 		if (j->write_roots[i].upper < 0 &&
 		    plan_keeps(plan, MECH(OVERLAY)))
-			return fail(err, REMIT_E_INTERNAL, "no overlay came");
+			return fail(err, REMIT_E_INTERNAL,
+				    "the jail sent no overlay");
 	return 0;
 }
 

@@ -17,9 +17,10 @@
 #include "jail/part.h"
 #include "jail/seccomp/filter.h"
 
-/* Libraries that start threads when they are imported could not be forked. */
+/* A process with threads cannot be forked safely: stop libraries from starting
+   any when they are imported. */
 static char *const zygote_environment[] = {
-	"LD_BIND_NOW=1", /* once, and not in every child */
+	"LD_BIND_NOW=1", /* bind symbols once, not in every child */
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",
@@ -36,8 +37,8 @@ static char *const zygote_environment[] = {
 };
 
 /*
- * Leave root, but not yet what the next steps need: dropping rights is a right
- * too.
+ * Give up uid 0, but keep the capabilities that the next steps need: dropping
+ * the rest requires one too.
  */
 static int
 zygote_become(uint32_t uid)
@@ -81,7 +82,8 @@ argv_append(char **argv, size_t n, const struct list *l)
 	return n;
 }
 
-/* The modules of packages are foreign code, which only a jail may import. */
+/* Packages contain foreign code, which may only be imported in a jail: leave
+   their directories out. */
 static size_t
 argv_append_path(char **argv, size_t n, const struct interpreter *in)
 {
@@ -91,7 +93,8 @@ argv_append_path(char **argv, size_t n, const struct interpreter *in)
 	return n;
 }
 
-/* executable, prefix, exec_prefix, paths, "--", environment, "--", modules. */
+/* The arguments: executable, prefix, exec_prefix, paths, "--", environment,
+   "--", modules. */
 static char **
 zygote_make_argv(const struct plan *plan, const struct list *env,
 		 const struct list *preload)
@@ -151,7 +154,8 @@ zygote_make_ends(struct zygote *z, struct blueprint *b, struct remit_error *err)
 	b->lifeline = open_high("/dev/null", O_RDONLY);
 	if (b->channel < 0 || b->in < 0 || b->out < 0 || b->err < 0 ||
 	    b->lifeline < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "the zygote's ends");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"open the zygote's descriptors");
 	return 0;
 }
 
@@ -163,8 +167,9 @@ zygote_start(struct zygote *z, struct blueprint *b, struct remit_error *err)
 		.exit_signal = SIGCHLD,
 	};
 
-	/* That of its children without sockets, too. Only a test leaves it
-	   out: what may use the host's network is never warm. */
+	/* Its children without sockets use this network too. Only a test leaves
+	   the namespace out: code that may use the host's network is never
+	   warm. */
 	if (b->plan->own_network)
 		args.flags |= CLONE_NEWNET;
 	z->pid = sys_clone3(&args);
@@ -193,10 +198,11 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	b.argv = argv;
 	b.params.magic = LOCK_MAGIC;
 	b.params.size = sizeof(b.params);
-	/* Its filter lets it start programs. */
+	/* The zygote's filter lets it start programs, so its bounding set must
+	   be emptied as well (rights_drop()). */
 	b.params.filter = FILTER_SUBPROCESS;
-	/* One that waits reads that the keeper is gone; one that hangs does
-	   not. */
+	/* A waiting zygote notices that the keeper is gone because its socket
+	   closes. A hanging one does not, so the kernel must kill it. */
 	b.params.keeper = (uint32_t)getpid();
 	/* The interpreter's mounts come first in every plan. */
 	while (runtime < plan->mount_count &&
@@ -225,7 +231,8 @@ zygote_send(struct zygote *z, const struct join_command *cmd,
 	out.has = pass_mask(fds, JOIN_FDS);
 	if (pass_send(z->control, &out, sizeof(out), fds, JOIN_FDS,
 		      MSG_DONTWAIT) != sizeof(out))
-		return fail_sys(err, REMIT_E_GONE, "command the zygote");
+		return fail_sys(err, REMIT_E_GONE,
+				"send a command to the zygote");
 	return 0;
 }
 
