@@ -6,9 +6,9 @@
 
 #include "base/deadline.h"
 
-/* Pid 1 and the code. */
+/* Processes of a run: pid 1 and the code. */
 #define RUN_PIDS 2
-/* What of a dead run may still be accounted for to those after it. */
+/* How much memory of a finished run may still be charged to a reused cgroup. */
 #define RESIDUAL_BYTES_MAX (1 << 20)
 
 static int
@@ -27,7 +27,7 @@ open_file_at(int directory, const char *file)
 	return openat(directory, file, O_RDONLY | O_CLOEXEC);
 }
 
-/* The number behind `key` (or the first one, if key is NULL). */
+/* The number after `key`, or the first one if key is NULL. */
 static int
 find_number(int fd, const char *key, uint64_t *out)
 {
@@ -56,7 +56,7 @@ find_number_at(int directory, const char *file, const char *key, uint64_t *out)
 	return fd < 0 ? -1 : find_number(fd, key, out);
 }
 
-/* 0 if absent. */
+/* Returns 0 if it cannot be read. */
 static uint64_t
 read_number_at(int directory, const char *file, const char *key)
 {
@@ -88,7 +88,8 @@ set_memory_limits(const struct cgroup *c, struct remit_error *err)
 	if (c->home->at[CGROUP_MEMORY].v2) {
 		if (write_limit(c, CGROUP_MEMORY, "memory.max", bytes, err) < 0)
 			return -1;
-		/* Absent without swap, which is as good. */
+		/* The file is absent without swap, and then there is nothing to
+		   limit. */
 		if (write_file_at(at, "memory.swap.max", "0") < 0 &&
 		    errno != ENOENT)
 			return fail_sys(err, REMIT_E_KERNEL,
@@ -96,12 +97,13 @@ set_memory_limits(const struct cgroup *c, struct remit_error *err)
 		return write_limit(c, CGROUP_MEMORY, "memory.oom.group",
 				   !l->keeps_init, err);
 	}
-	/* Version 1 counts the buffers of TCP apart, if it is told to. */
+	/* Version 1 can account for TCP buffers separately. */
 	if (tcp && write_limit(c, CGROUP_MEMORY,
 			       "memory.kmem.tcp.limit_in_bytes", tcp, err) < 0)
 		return -1;
 	bytes -= tcp;
-	/* In this order: the sum with swap may not be below the memory. */
+	/* In this order: the limit with swap must not be below the memory
+	   limit. */
 	if (write_limit(c, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, err) <
 	    0)
 		return -1;
@@ -120,8 +122,9 @@ cgroup_clone_fd(const struct cgroup *c)
 	return -1;
 }
 
-/* An earlier controller with the same directory, or -1: on version 2 there is
-   one for all, and version 1 may have "cpu" and "cpuacct" together. */
+/* An earlier controller with the same directory, or -1. Version 2 has one
+   directory for all controllers, and version 1 may mount "cpu" and "cpuacct"
+   together. */
 static int
 find_same_directory(const struct cgroup *c, int which)
 {
@@ -133,7 +136,7 @@ find_same_directory(const struct cgroup *c, int which)
 	return -1;
 }
 
-/* A directory that serves several controllers is locked once. */
+/* A directory shared by several controllers is locked only once. */
 static int
 share_directory(struct cgroup *c, enum cgroup_controller which)
 {
@@ -156,7 +159,7 @@ make_group(struct cgroup *c, enum cgroup_controller which,
 		return 0;
 	if (errno == EWOULDBLOCK)
 		return deadline_missed(err, DEADLINE_GROUP);
-	return fail_sys(err, REMIT_E_KERNEL, "make and lock the group %s/%s",
+	return fail_sys(err, REMIT_E_KERNEL, "make and lock the cgroup %s/%s",
 			c->home->at[which].path, c->name);
 }
 
@@ -218,7 +221,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 	snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%s", name);
 	if (make_groups(c, err) == 0)
 		return 0;
-	/* What has no limits must not be left for anybody. */
+	/* A cgroup without its limits must not be used by later runs. */
 	cgroup_free(c);
 	return -1;
 }
@@ -246,7 +249,7 @@ cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 	return 0;
 }
 
-/* In how many hierarchies a process is in a group of our name. */
+/* The number of hierarchies in which a process is in a cgroup of this name. */
 static unsigned
 count_memberships(const struct cgroup *c, pid_t pid)
 {
@@ -275,7 +278,7 @@ cgroup_check(const struct cgroup *c, pid_t pid, struct remit_error *err)
 	if (!wanted || count_memberships(c, pid) == wanted)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
-		    "the code is not in the groups of its run");
+		    "the code is not in the cgroups of its run");
 }
 
 static uint64_t
@@ -316,7 +319,7 @@ cgroup_close_peaks(struct cgroup *c)
 	c->memory_peak = c->pids_peak = -1;
 }
 
-/* 0 if absent. */
+/* Returns 0 if it cannot be read. */
 static uint64_t
 read_peak(int opened, int directory, const char *file)
 {
@@ -352,7 +355,7 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 		out->pids_peak = read_peak(c->pids_peak, pids, PIDS_PEAK_FILE);
 }
 
-/* What the kernel gives a new group. */
+/* The kernel's values for a new cgroup. */
 #define NEW_GROUP_SHARES_V1 1024
 #define NEW_GROUP_WEIGHT_V2 100
 
@@ -370,7 +373,7 @@ cgroup_set_share(struct cgroup *c, uint64_t parts)
 	c->share_parts = parts;
 	snprintf(text, sizeof(text), "%llu",
 		 (unsigned long long)(share ? share : 1));
-	/* Fails only while the group is being removed. */
+	/* This fails only while the cgroup is being removed. */
 	if (write_file_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
 			  text) < 0)
 		return;
@@ -379,7 +382,8 @@ cgroup_set_share(struct cgroup *c, uint64_t parts)
 void
 cgroup_kill(const struct cgroup *c)
 {
-	/* Absent before Linux 5.14: the death of pid 1 does the same. */
+	/* The file is absent before Linux 5.14. There, the death of pid 1 does
+	   the same. */
 	if (c->at[CGROUP_KILL] >= 0 &&
 	    write_file_at(c->at[CGROUP_KILL], "cgroup.kill", "1") < 0)
 		return;
@@ -394,8 +398,8 @@ is_empty_at(int directory, const char *file)
 	return fd >= 0 && read(fd, &one, 1) == 0;
 }
 
-/* Nobody is in any of them: code that got hold of a way in could have chosen.
- */
+/* Check all controllers: code that has obtained a file to join cgroups could be
+   in only one of them. */
 static bool
 has_no_processes(const struct cgroup *c)
 {
@@ -408,9 +412,10 @@ has_no_processes(const struct cgroup *c)
 }
 
 /*
- * Of version 1, where counters can be set back. TCP's are not told in full, and
- * whoever is cloned into a directory where all were killed once is killed too
- * (kill_seq in the kernel): groups with these are not used again.
+ * Only version 1 can reset its counters. TCP's counters are not fully visible,
+ * and a process that is cloned into a cgroup whose processes were once killed
+ * together is killed too (kill_seq in the kernel): cgroups with these are not
+ * reused.
  */
 static bool
 can_be_renewed(const struct cgroup *c)
@@ -427,7 +432,7 @@ renew_memory(int at)
 {
 	uint64_t left, kills;
 
-	/* With what is swapped, where that is counted. */
+	/* Include swapped memory, if it is counted. */
 	if (find_number_at(at, "memory.memsw.usage_in_bytes", NULL, &left) <
 		    0 &&
 	    find_number_at(at, "memory.usage_in_bytes", NULL, &left) < 0)
@@ -470,7 +475,7 @@ cgroup_free(struct cgroup *c)
 	}
 }
 
-/* ---- groups for the next run ---- */
+/* ---- reusing cgroups for the next run ---- */
 
 int
 cgroup_stock_acquire(struct cgroup_stock *s, struct cgroup *out,
@@ -507,7 +512,8 @@ cgroup_stock_release(struct cgroup_stock *s, struct cgroup *c)
 	*c = (struct cgroup)CGROUP_INIT;
 }
 
-/* The last that came is the first that goes: the first were idle. */
+/* The stock is used from its end, so its first entry has been unused for
+   longest. */
 void
 cgroup_stock_shrink(struct cgroup_stock *s)
 {

@@ -12,8 +12,8 @@
 #include "base/deadline.h"
 #include "base/number.h"
 
-/* Where a controller can be: the name on version 1, and the file on version 2
-   that shows that a group has it. */
+/* Where a controller can be found: its name on version 1, and the file that
+   shows on version 2 that a cgroup has it. */
 static const struct {
 	const char *v1;
 	const char *v2_file;
@@ -37,8 +37,8 @@ has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The group of this process: on the hierarchy of a v1 controller, or, with
-   NULL, on version 2. */
+/* The cgroup of this process: in the hierarchy of a version 1 controller, or,
+   with NULL, in version 2. */
 static int
 read_own_group(const char *v1, char *out, size_t size)
 {
@@ -65,7 +65,8 @@ read_own_group(const char *v1, char *out, size_t size)
 	return found;
 }
 
-/* Where a hierarchy is mounted, and which group of it is the mount's root. */
+/* Where a hierarchy is mounted, and which of its cgroups is the mount's
+   root. */
 static int
 find_hierarchy(const char *v1, char *point, char *root, size_t size)
 {
@@ -126,8 +127,8 @@ cgroup_home_mark_delegated(const char *directory)
 	return setxattr(directory, DELEGATE_XATTR, "1", 1, 0);
 }
 
-/* Where systemd arranges the groups, only what it gives away is not its own;
-   elsewhere it is enough that they can be written. */
+/* Under systemd, use only what it has delegated. Elsewhere it is enough that
+   the cgroup is writable. */
 static bool
 is_delegated_to_us(const char *directory)
 {
@@ -139,7 +140,7 @@ is_delegated_to_us(const char *directory)
 	return access(directory, W_OK) == 0 && access(procs, W_OK) == 0;
 }
 
-/* Below which directory runs get groups. */
+/* The directory below which runs get their cgroups. */
 static int
 home_directory(const char *v1, char *out, size_t size)
 {
@@ -178,7 +179,8 @@ cgroup_home_directory(char *out, size_t size)
 	return is_v2_memory() ? home_directory(NULL, out, size) : -1;
 }
 
-/* The number in a line of a file: the first one, or that after `name`. */
+/* The number in a line of a file: the first line, or the one that begins with
+   `name`. */
 static bool
 read_group_number(const char *directory, const char *file, const char *name,
 		  uint64_t *out)
@@ -203,7 +205,7 @@ read_group_number(const char *directory, const char *file, const char *name,
 	return found;
 }
 
-/* Version 1 has the least of all groups above in a file. */
+/* Version 1 reports the lowest limit of all cgroups above in a file. */
 static uint64_t
 group_memory_bytes(void)
 {
@@ -220,7 +222,7 @@ group_memory_bytes(void)
 	}
 	if (own_group_directory(NULL, directory, sizeof(directory)) < 0)
 		return least;
-	/* "max" is no number. */
+	/* A cgroup without a limit has "max" in this file. */
 	for (char *end = directory + strlen(directory); end > directory;
 	     end = strrchr(directory, '/')) {
 		*end = '\0';
@@ -251,7 +253,7 @@ enable_v2(const char *directory)
 
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", directory);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	/* Whether it worked shows in the files of a new group. */
+	/* The files of a new cgroup show whether this worked. */
 	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(words); i++)
 		if (write(fd, words[i], strlen(words[i])) < 0)
 			continue;
@@ -272,8 +274,8 @@ make_locked_group(int directory, const char *name)
 	return take_fd(&fd);
 }
 
-/* Another keeper that cleans up may take a directory for left over between its
-   making and its locking: then it is gone, and is made again. */
+/* Between creating and locking, another keeper that cleans up may remove the
+   directory as a stale one. Then make it again. */
 int
 cgroup_home_make(int directory, const char *name)
 {
@@ -285,14 +287,15 @@ cgroup_home_make(int directory, const char *name)
 
 		if (fd >= 0 || (errno != ENOENT && errno != EWOULDBLOCK))
 			return fd;
-		/* Whoever has it may be waiting for the kernel. */
+		/* The process that holds the lock may be waiting for the
+		   kernel. */
 		if (errno == EWOULDBLOCK)
 			usleep(pause_us);
 	}
 	return -1;
 }
 
-/* Make a group and look whether it has `file` (NULL: any will do). */
+/* Create a cgroup and check that it has `file`, unless that is NULL. */
 static int
 try_group(int directory, const char *file)
 {
@@ -323,7 +326,7 @@ try_place(struct cgroup_place *p, const char *v1, const char *file)
 		enable_v2(p->path);
 	if (fd < 0 || try_group(fd, file) < 0) {
 		snprintf(p->why, sizeof(p->why), "tried %.110s: %s", p->path,
-			 errno == ENOTSUP ? "the controller is not there"
+			 errno == ENOTSUP ? "the controller is missing"
 					  : strerror(errno));
 		return -1;
 	}
@@ -345,9 +348,9 @@ cgroup_home_find(struct cgroup_home *h)
 			.fd = -1,
 			.why = "no cgroup hierarchy is mounted",
 		};
-		/* Version 1 first: a controller is in one place only, but for
-		   cpu.stat; and to join a group of version 2, other than by
-		   the clone, takes the kernel a grace period. */
+		/* Try version 1 first. A controller is in one version only,
+		   except for cpu.stat, and joining a cgroup of version 2 other
+		   than at the clone waits for a grace period of the kernel. */
 		if (!controllers[c].v1 ||
 		    try_place(p, controllers[c].v1, NULL) < 0)
 			try_place(p, NULL, controllers[c].v2_file);
@@ -369,8 +372,8 @@ cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		if (home_directory(p->v2 ? NULL : controllers[c].v1, p->path,
 				   sizeof(p->path)) < 0)
 			return fail(err, REMIT_E_KERNEL,
-				    "the groups of this process have changed");
-		/* It may be another group of the same name. */
+				    "the cgroups of this process have changed");
+		/* It may be a different cgroup with the same name. */
 		if (p->v2)
 			enable_v2(p->path);
 		p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -390,7 +393,7 @@ cgroup_home_free(struct cgroup_home *h)
 	}
 }
 
-/* A group nobody has locked. */
+/* Remove a cgroup, unless a keeper has locked it. */
 static bool
 remove_stale(int directory, const char *name, bool waits)
 {
@@ -410,7 +413,8 @@ remove_stale(int directory, const char *name, bool waits)
 	return false;
 }
 
-/* systemd's names of ours have a dot, and are its own to remove. */
+/* Scopes that systemd made for us have a dot in their names. systemd removes
+   them itself. */
 static bool
 is_keeper_group(const char *name)
 {
@@ -418,7 +422,7 @@ is_keeper_group(const char *name)
 	       !strchr(name, '.');
 }
 
-/* Remove what is left in a directory and, if `everywhere`, below it. */
+/* Remove stale cgroups in a directory and, with `everywhere`, below it. */
 static unsigned
 clean_groups_in(int directory, bool everywhere)
 {

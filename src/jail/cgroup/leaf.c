@@ -1,11 +1,12 @@
 /*
- * cgroup_leaf: this process moves to where runs can get groups of version 2.
+ * cgroup_leaf: move this process to a place where runs can get cgroups of
+ * version 2.
  *
- * There a group that has processes of its own cannot limit the groups below it
- * (cgroups(7), "no internal processes"). So the keeper stands in a leaf of a
- * group that was delegated to it, and the groups of runs are beside it. Where
- * none was, it asks systemd for a scope: the user's, or for root that of the
- * machine.
+ * In version 2 a cgroup that contains processes cannot limit the cgroups below
+ * it (cgroups(7), "no internal processes"). So the keeper moves to a leaf of a
+ * cgroup that was delegated to it, and the cgroups of runs are siblings of that
+ * leaf. If none was delegated, it asks systemd for a scope: the user's systemd,
+ * or for root the system's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,11 @@
 #include "base/own.h"
 #include "jail/cgroup/home.h"
 
-#define PATIENCE_MS 5000
-#define SYSTEMD	    "org.freedesktop.systemd1"
-#define BUS	    "org.freedesktop.DBus"
+/* How long to wait for each reply of the bus, and then for the new cgroup. */
+#define BUS_REPLY_MS  5000
+#define SCOPE_MOVE_MS 5000
+#define SYSTEMD	      "org.freedesktop.systemd1"
+#define BUS	      "org.freedesktop.DBus"
 
 /* ---- one message (D-Bus specification, "Message Protocol") ---- */
 
@@ -34,7 +37,7 @@ enum { MESSAGE_CALL = 1, MESSAGE_RETURN = 2, MESSAGE_ERROR = 3 };
 enum { HEAD_BYTES = 16, AT_BODY_LENGTH = 4, AT_FIELDS_LENGTH = 12 };
 
 struct message {
-	uint8_t bytes[1024]; /* more than any of ours */
+	uint8_t bytes[1024]; /* longer than any message sent here */
 	size_t len;
 };
 
@@ -65,7 +68,7 @@ message_align(struct message *m, size_t to)
 		message_put_byte(m, 0);
 }
 
-/* In the machine's own order, which the first byte says. */
+/* In the machine's byte order, which the first byte states. */
 static void
 message_put_number(struct message *m, uint32_t value)
 {
@@ -110,7 +113,8 @@ message_put_field(struct message *m, uint8_t code, const char *type,
 		message_put_text(m, text);
 }
 
-/* All but the body; returns where that begins. */
+/* Write everything except the body. Returns the offset at which the body
+   begins. */
 static size_t
 message_begin(struct message *m, const struct call *c)
 {
@@ -119,7 +123,7 @@ message_begin(struct message *m, const struct call *c)
 	message_put_byte(m, *(const uint8_t *)&order ? 'l' : 'B');
 	message_put_byte(m, MESSAGE_CALL);
 	message_put_byte(m, 0);
-	message_put_byte(m, 1); /* of the protocol */
+	message_put_byte(m, 1); /* protocol version */
 	message_put_number(m, 0);
 	message_put_number(m, c->serial);
 	message_put_number(m, 0);
@@ -178,8 +182,8 @@ make_scope_request(struct message *m)
 	first = m->len;
 	message_put_property(m, "PIDs", "au");
 	message_put_number(m, sizeof(uint32_t));
-	message_put_number(
-		m, 0); /* whoever asks: the number may differ out there */
+	message_put_number(m, 0); /* 0 means the caller: its pid may be
+				     different on the bus's side */
 	message_put_property(m, "Delegate", "b");
 	message_put_number(m, true);
 	message_put_property(m, "CollectMode", "s");
@@ -221,8 +225,8 @@ bus_send(int fd, const void *bytes, size_t n)
 	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* Everything at once: the kernel says who we are, and nothing that the bus
-   would answer in between matters. */
+/* Send everything at once: the kernel tells the bus which user we are, and the
+   replies in between do not matter. */
 static int
 bus_request_scope(int fd)
 {
@@ -244,7 +248,7 @@ bus_request_scope(int fd)
 	return bus_send(fd, request.bytes, request.len);
 }
 
-/* Exactly so many bytes, or -1. */
+/* Receive exactly n bytes. Returns -1 if they do not arrive in time. */
 static int
 bus_recv(int fd, void *out, size_t n)
 {
@@ -258,7 +262,7 @@ bus_recv(int fd, void *out, size_t n)
 			at += got;
 			n -= (size_t)got;
 		} else if (got == 0 || errno != EAGAIN ||
-			   poll(&p, 1, PATIENCE_MS) != 1) {
+			   poll(&p, 1, BUS_REPLY_MS) != 1) {
 			return -1;
 		}
 	}
@@ -276,7 +280,7 @@ bus_recv_line(int fd)
 	return c == '\n' ? 0 : -1;
 }
 
-/* The kind of the next message, or -1. */
+/* Returns the type of the next message, or -1. */
 static int
 bus_recv_message(int fd)
 {
@@ -294,7 +298,7 @@ bus_recv_message(int fd)
 	return n > sizeof(rest) || bus_recv(fd, rest, n) < 0 ? -1 : head[1];
 }
 
-/* The answers come in the order of the calls, with signals between. */
+/* Replies come in the order of the calls, with signals in between. */
 static bool
 bus_grants_scope(int fd)
 {
@@ -312,9 +316,9 @@ bus_grants_scope(int fd)
 	return returns == 2;
 }
 
-/* Ask for a transient scope that is delegated to us (systemd.scope(5),
-   "Delegate="), and wait until this process is in it. It ends with its last
-   process. -1 if there is no systemd or it will not. */
+/* Request a transient scope that is delegated to us (systemd.scope(5),
+   "Delegate="), and wait until this process is in it. The scope ends with its
+   last process. Returns -1 if there is no systemd or it refuses. */
 static int
 scope_enter(void)
 {
@@ -327,8 +331,9 @@ scope_enter(void)
 	fd = bus_connect();
 	if (fd < 0 || bus_request_scope(fd) < 0 || !bus_grants_scope(fd))
 		return -1;
-	/* A job was begun; its end shows in our group. */
-	for (int i = 0; i < PATIENCE_MS; i++) {
+	/* systemd has started a job. When the job is done, our cgroup is
+	   another one. */
+	for (int i = 0; i < SCOPE_MOVE_MS; i++) {
 		if (cgroup_home_own(now, sizeof(now)) == 0 &&
 		    strcmp(before, now) != 0)
 			return 0;
@@ -339,7 +344,7 @@ scope_enter(void)
 
 /* ---- the leaf ---- */
 
-/* No other process is in this group. */
+/* Whether no other process is in this cgroup. */
 static bool
 has_only_this_process(const char *directory)
 {
@@ -355,8 +360,8 @@ has_only_this_process(const char *directory)
 	return !strcmp(text, own);
 }
 
-/* Whoever cleans up takes an unlocked directory for left over: the descriptor
-   stays open as long as this process lives. */
+/* Cleaning removes unlocked directories, so the descriptor with the lock stays
+   open as long as this process lives. */
 static bool
 move_below(const char *directory)
 {
@@ -382,9 +387,9 @@ move_below(const char *directory)
 }
 
 /*
- * A group in which nobody else is, and which systemd gave away. Its manager of
- * a user does not mark what it gives; there all groups are the user's, and
- * this one serves nobody but us.
+ * Whether no other process is in this cgroup, and systemd has delegated it. A
+ * user's systemd does not mark what it delegates. There, all cgroups belong to
+ * the user, and this one is used by this process alone.
  */
 static bool
 is_private_group(const char *directory)
