@@ -1,7 +1,7 @@
 /*
- * enter: the stage of the lock-down that the process carries out which will run
- * the code: before it becomes the interpreter (cold), or right after it was
- * forked from one (warm). Allocates nothing.
+ * enter: the stage of the lock-down that runs in the process of the code:
+ * before it becomes the interpreter (cold), or right after it was forked from
+ * one (warm). Allocates nothing.
  */
 #include <errno.h>
 #include <linux/keyctl.h>
@@ -30,13 +30,14 @@ step_session(const struct lock_params *params, struct enter_ends *ends,
 
 	(void)ends;
 	(void)detail;
-	/* A group of its own, so that kill(0) reaches nobody else; the rest is
-	   the code's affair. */
+	/* A separate process group, so that kill(0) reaches no other process.
+	   The copy keeps its signal handlers and umask. */
 	if (params->branch)
 		return setsid() < 0 ? -1 : 0;
-	/* A warm interpreter has its own handlers already. */
+	/* A warm interpreter has set its handlers already. */
 	for (int s = 1; s < 65 && !params->warm; s++)
-		sigaction(s, &dfl, NULL); /* KILL, STOP and libc's refuse */
+		sigaction(s, &dfl, NULL); /* fails for KILL, STOP and the C
+					     library's own */
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -1;
@@ -44,9 +45,9 @@ step_session(const struct lock_params *params, struct enter_ends *ends,
 	return setsid() < 0 ? -1 : 0;
 }
 
-/* Keyrings of the dead count against a user's quota (keyrings(7)) until the
-   kernel has collected them, which takes it a moment, and seconds where others
-   have the processors. */
+/* Keyrings of dead processes count against the user's quota (keyrings(7)) until
+   the kernel has collected them. That takes a moment, or seconds on a busy
+   machine. */
 static int
 join_keyring(void)
 {
@@ -72,8 +73,8 @@ step_keyring(const struct lock_params *params, struct enter_ends *ends,
 	(void)detail;
 	if (join_keyring() == 0)
 		return 0;
-	/* A kernel without keys has none to leak, and what a container's filter
-	   forbids us it forbids the code. */
+	/* A kernel without keyrings has none to leak. If a container's filter
+	   forbids keyctl here, it forbids it to the code too. */
 	return errno == ENOSYS || (params->bare && errno == EPERM) ? 0 : -1;
 }
 
@@ -86,8 +87,8 @@ step_stdio(const struct lock_params *params, struct enter_ends *ends,
 
 	(void)params;
 	(void)detail;
-	/* The descriptors lie above all targets, and dup2 clears close-on-exec;
-	   all others close at exec, or in the step that closes them. */
+	/* The descriptors are above all targets, and dup2 clears close-on-exec.
+	   All others close at exec, or in the step that closes them. */
 	for (int to = 0; to < (int)ARRAY_LEN(from); to++)
 		if (from[to] >= 0 && dup2(from[to], to) < 0)
 			return -1;
@@ -106,7 +107,8 @@ step_workdir(const struct lock_params *params, struct enter_ends *ends,
 				  : chdir(JAIL_WORKSPACE);
 }
 
-/* Lower than asked for is as good: the caller's own limit is the bound. */
+/* A lower limit is good enough: the process cannot raise the one it
+   inherited. */
 int
 enter_limit(int which, uint64_t want)
 {
@@ -126,15 +128,15 @@ step_rlimits(const struct lock_params *params, struct enter_ends *ends,
 	const uint64_t *l = params->limits;
 	const struct {
 		int which;
-		uint64_t value; /* 0: leave it */
+		uint64_t value; /* 0: leave unchanged */
 	} limits[] = {
 		{ RLIMIT_AS, l[LOCK_LIMIT_AS] },
 		{ RLIMIT_CPU, l[LOCK_LIMIT_CPU] },
 		{ RLIMIT_NPROC, l[LOCK_LIMIT_NPROC] },
 		/* RLIMIT_NOFILE comes last of all: see lock.c. */
 		{ RLIMIT_FSIZE, l[LOCK_LIMIT_FSIZE] },
-		/* 1, not 0: only 1 stops a core that goes to a pipe
-		   (core(5), "Piping core dumps to a program"). */
+		/* 1, not 0: only 1 prevents a core from being piped to a
+		   program (core(5), "Piping core dumps to a program"). */
 		{ RLIMIT_CORE, 1 },
 		{ RLIMIT_STACK, UINT64_C(8) << 20 },
 		{ RLIMIT_MEMLOCK, UINT64_C(64) << 10 },
@@ -189,7 +191,7 @@ enter_die_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -1;
-	/* It may be dead already. */
+	/* It may have died before the call. */
 	errno = ESRCH;
 	return getppid() == parent ? 0 : -1;
 }
@@ -217,7 +219,8 @@ static enter_step *const enter_steps[STEP_COUNT] = {
 	[STEP_DIE_WITH_KEEPER] = step_die_with_keeper,
 };
 
-/* Limits, processors, keyring and no new privileges are inherited. */
+/* A copy of locked code inherits limits, processors, keyring and
+   no_new_privs. */
 static bool
 is_branch_step(uint32_t step)
 {

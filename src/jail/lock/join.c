@@ -21,7 +21,7 @@ const struct join_space join_spaces[JOIN_SPACES] = {
 bool
 join_is_single_threaded(void)
 {
-	/* Changes nothing, and is refused to a process with threads. */
+	/* This changes nothing, and fails in a process with threads. */
 	return unshare(CLONE_THREAD) == 0;
 }
 
@@ -35,7 +35,7 @@ join_is_to_fail(const struct join_command *cmd, enum step_id step,
 	return cmd->params.fail_step == step;
 }
 
-/* In the helper: it never comes back from there. */
+/* Runs in the helper, which never leaves these namespaces. */
 static int
 join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 		struct step_report *failed)
@@ -46,7 +46,8 @@ join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 		enum join_fd fd = join_spaces[i].fd;
 
 		failed->detail = (uint32_t)i + 1;
-		/* In the zygote's network there is nothing at all. */
+		/* Without network, stay in the zygote's network namespace,
+		   which is empty. */
 		if (fd == JOIN_NET_NS && fds[JOIN_NET_NS] < 0)
 			continue;
 		if (setns(fds[fd], join_spaces[i].type) < 0)
@@ -55,9 +56,9 @@ join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 	return 0;
 }
 
-/* A handler of some library may hang in fork(), and vfork() calls none: so the
-   helper is who hangs, and it dies with the zygote. Of a branch it dies with
-   the jail. */
+/* fork() runs the libraries' fork handlers, and one may hang. vfork() runs
+   none, so only the helper can hang: it dies with the zygote, or, for a branch,
+   with the jail. */
 static pid_t __attribute__((noinline))
 join_helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
 		 pid_t zygote, struct step_report *failed)
@@ -72,7 +73,8 @@ join_helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
 	return pid;
 }
 
-/* By itself, as in the cold path: see cgroup_open_joins(). */
+/* The child joins the cgroups itself, as in the cold path: see
+   cgroup_open_joins(). */
 static int
 join_groups(const struct join_command *cmd, const int fds[JOIN_FDS],
 	    struct step_report *failed)
@@ -99,7 +101,8 @@ become_jail_user(const struct join_command *cmd, struct step_report *failed)
 	return setresuid(uid, uid, uid);
 }
 
-/* In the child. The error goes to the keeper, and the child with it. */
+/* Runs in the child. If it fails, it reports the error to the keeper and
+   exits. */
 static void
 lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 {
@@ -133,21 +136,22 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	volatile pid_t child = -1;
 	pid_t helper, self = getpid();
 
-	/* Of a branch the keeper looks at the threads. */
+	/* For a branch, the keeper has counted the threads. */
 	if (join_is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
 	    (!cmd->params.branch && !join_is_single_threaded())) {
 		failed->sys_errno = errno;
 		return -1;
 	}
-	/* POSIX allows nothing but exec after vfork. Linux and the C library
-	   say more (vfork(2)): the helper has our memory while we wait, and
-	   changes only what it tells us and what fork() itself does. */
+	/* POSIX allows only exec after vfork. Linux and the C library allow
+	   more (vfork(2)): the helper uses our memory while we wait, and
+	   changes only what it returns to us and what fork() itself changes. */
 	helper = vfork(); /* NOLINT */
 	if (helper == 0) {
 		child = join_helper_main(cmd, fds, self, failed); /* NOLINT */
 		if (child)
 			_exit(0);
-		/* A process of its own from here on, with its own memory. */
+		/* From here on this is a separate process with its own
+		   memory. */
 		lock_child(cmd, fds);
 		return 0;
 	}

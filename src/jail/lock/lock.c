@@ -25,7 +25,8 @@ recv_params(struct lock_params *params)
 	frame_header(want, FRAME_LOCK_PARAMS, sizeof(*params));
 	if (io_read_exactly(LOCK_CHANNEL_FD, header, sizeof(header)) < 0)
 		return -1;
-	/* An params of another release may be shorter: do not wait for more. */
+	/* Parameters of another release may be shorter: do not wait for
+	   more. */
 	if (memcmp(header, want, sizeof(header))) {
 		errno = EPROTO;
 		return -1;
@@ -47,8 +48,9 @@ recv_params(struct lock_params *params)
 }
 
 /*
- * Where the address space is the memory limit, it must not be spent on what is
- * only reserved: 64 MiB for each arena of malloc, 8 MiB for each thread.
+ * If the address space is the memory limit, do not spend it on mere
+ * reservations: malloc reserves 64 MiB for each arena, and each thread 8 MiB
+ * for its stack.
  */
 static int
 spare_address_space(const struct lock_params *params)
@@ -79,7 +81,7 @@ step_close(const struct lock_params *params, uint32_t *detail)
 	(void)detail;
 	if (params->branch)
 		return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
-	/* No core, wherever the kernel would send it. */
+	/* Prevent core dumps, wherever the kernel would write them. */
 	if (spare_address_space(params) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -1;
@@ -138,10 +140,10 @@ limit_files(const struct lock_params *params)
 }
 
 /*
- * The listener is made by the filter, so what sends it can be forbidden only
- * after that, by a second one. A descriptor is not sent if more than
- * RLIMIT_NOFILE of this user's are on their way (unix(7), ETOOMANYREFS), and
- * its own caller may have thousands: so that limit comes here too.
+ * Loading the filter creates the listener, so what sends it can be forbidden
+ * only afterwards, by a second filter. A descriptor cannot be sent while more
+ * than RLIMIT_NOFILE of this user's are in flight (unix(7), ETOOMANYREFS), and
+ * the user of this keeper may have thousands: so that limit is set here too.
  */
 static int
 step_seccomp(const struct lock_params *params, uint32_t *detail)

@@ -1,7 +1,7 @@
 /*
- * lock: the part of the lock-down that happens in the process of the code: the
- * stage in which it enters the jail (enter.c), the last stage (lock.c), and the
- * test of both (self_test.c). Allocates nothing.
+ * lock: the part of the lock-down that runs in the process of the code:
+ * entering the jail (enter.c), the last stage (lock.c), and the test of both
+ * (self_test.c). Allocates nothing.
  */
 #ifndef REMIT_LOCK_H
 #define REMIT_LOCK_H
@@ -16,53 +16,55 @@
  * it was forked from one (warm) ----
  */
 
-/* What becomes descriptors 0 to 4, and the directory to begin in (-1: the
-   jail's own); all above 15. ruleset may be -1. */
+/* The descriptors that become 0 to 4, and the initial directory (-1:
+   JAIL_WORKSPACE). All are above 15. ruleset may be -1. */
 struct enter_ends {
 	int in, out, err, channel, ruleset, workdir;
 };
 
-/* 0, or -1 with errno and the step that failed. ends->channel is where the
-   channel then is, also on failure. */
+/* Returns 0, or -1 with errno and the failed step. ends->channel is the
+   channel's new descriptor, on failure too. */
 int enter_run(const struct lock_params *params, struct enter_ends *ends,
 	      uint32_t *step, uint32_t *detail);
 
-/* Until the next change of user or rights. -1 with errno: also if the parent is
-   dead already. */
+/* Die when the parent dies, until the next change of user or capabilities.
+   Returns -1 with errno, also if the parent is dead already. */
 int enter_die_with(pid_t parent);
 
-/* Set a resource limit, or a lower one that holds already. -1 with errno. */
+/* Set a resource limit, or keep a lower one that is in force already. Returns
+   -1 with errno. */
 int enter_limit(int which, uint64_t want);
 
 /*
- * ---- lock: inside the interpreter, by the runtime module (cold) and by a
+ * ---- lock: in the interpreter, called by the runtime module (cold) or by a
  * forked child (warm) ----
  */
 
-/* Read the order from the channel, first of all (cold only). */
+/* Cold only: read the parameters, before anything else, from the channel. */
 int lock_params_read(struct lock_params *params, struct step_report *report);
 
 /*
- * Close descriptors, bind Landlock, load the filter, prove it, and report to
- * the keeper. 0, or -1 with *report naming the step that failed (it was sent to
- * the keeper as well).
+ * Close descriptors, apply Landlock, load the filter, prove that both work, and
+ * report to the keeper. Returns 0, or -1 with *report naming the failed step
+ * (which the keeper has been sent as well).
  */
 int lock_down(const struct lock_params *params, struct step_report *report);
 
 /*
- * For the process that imports modules for a zygote: it can then signal only
- * itself and its descendants, and reach no abstract socket of the host. Kernels
- * before 6.12 cannot do this: *out is -1 there, with which lock_scope() does
- * nothing. The zygote itself is not scoped: its children would inherit that,
- * and every Landlock domain denies renames between directories.
+ * For the process that imports modules for a zygote: restrict it so that it can
+ * signal only itself and its descendants and connect to no abstract socket of
+ * the host. Kernels before 6.12 cannot do this: there *out is -1, and
+ * lock_scope(-1) does nothing. The zygote itself is not restricted: its
+ * children would inherit that, and every Landlock domain denies renames between
+ * directories.
  */
 int lock_scope_make(int *out) must_check;
 int lock_scope(int scope) must_check;
 
 /* ---- self_test: before any foreign byte is read ---- */
 
-/* -1 with errno EACCES and in *which the number of the test that the jail did
-   not stop (its row in self_test.c, from 1). */
+/* Returns -1 with errno EACCES if the jail did not stop an attempt. *which is
+   then its row in self_test.c, counted from 1. */
 int self_test(const struct lock_params *params, uint32_t *which);
 
 #endif

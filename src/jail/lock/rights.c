@@ -25,7 +25,7 @@ empty_bounding_set(void)
 	for (int cap = 0; cap < 64; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
 			if (errno == EINVAL)
-				break; /* beyond the kernel's last one */
+				break; /* beyond the kernel's last capability */
 			return -1;
 		}
 	return 0;

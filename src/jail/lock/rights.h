@@ -1,5 +1,5 @@
 /*
- * rights: give up every capability, for good.
+ * rights: give up every capability for good.
  */
 #ifndef REMIT_RIGHTS_H
 #define REMIT_RIGHTS_H
@@ -7,23 +7,24 @@
 #include <linux/securebits.h>
 #include <stdbool.h>
 
-/* No program and no change of user gives any back. */
+/* Neither a program nor a change of user gives any of them back. */
 #define RIGHTS_SECUREBITS                                                \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | \
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 /*
- * Ambient set, securebits, then the process's own; -1 with errno. Allocates
- * nothing. The bounding set says what a program that is started may get: to
- * empty it takes a call for each of 41 rights, so that is for those who could
- * start one.
+ * Clear the ambient set, set the securebits, and clear the capabilities of the
+ * process. Returns -1 with errno. Allocates nothing. `bounding` also empties
+ * the bounding set, which limits what an executed program can gain. That takes
+ * one call for each of 41 capabilities, so request it only for processes that
+ * can execute programs.
  */
 int rights_drop(bool bounding);
 
-/* Only the process's own and the ambient set, which needs no right: without a
-   namespace nobody but root may narrow the bounding set. No new privileges
-   then makes that set worth nothing. */
+/* Clear only the ambient set and the capabilities of the process, which needs
+   no privilege: outside of a user namespace only root may reduce the bounding
+   set. no_new_privs then makes that set useless. */
 int rights_drop_own(void);
 
 #endif

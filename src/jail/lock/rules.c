@@ -15,7 +15,8 @@
 	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | \
 	 LL_FS_IOCTL_DEV)
 
-/* What each ABI can handle; a right that is not handled is not checked. */
+/* The rights that each ABI can handle. A right that is not handled is not
+   checked. */
 static const struct {
 	uint64_t fs, net, scoped;
 } abis[] = {
@@ -62,16 +63,16 @@ allow_path(int ruleset, const char *path, uint64_t access, uint64_t handled)
 	return fd < 0 ? -1 : allow_fd(ruleset, fd, access, handled);
 }
 
-/* Whether all that is mounted is open: without a root of its own, and for one
-   that is cloned, by the keeper. */
+/* Whether all mounts are open as descriptors: in a bare jail, and in the keeper
+   for a clone. */
 static bool
 mounts_are_open(const struct blueprint *b)
 {
 	return b->kind == BLUEPRINT_BARE || b->kind == BLUEPRINT_CLONE;
 }
 
-/* By what is open already, where it is: what lies at its path by now does not
-   matter. */
+/* Use open descriptors where there are any: then it does not matter what is at
+   the path by now. */
 static int
 allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 	     uint32_t *detail)
@@ -85,7 +86,8 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 				  (m->runtime ? exec : 0);
 
 #ifdef REMIT_HOLES
-		/* Landlock must not follow the hole of another mechanism. */
+		/* A hole left in another mechanism must not become a hole in
+		   Landlock. */
 		if (!plan_keeps(b->plan, MECH(MOUNT_NAMESPACE)) &&
 		    !m->runtime && !strchr(m->jail + 1, '/'))
 			continue;
@@ -123,7 +125,7 @@ allow_devices(const struct blueprint *b, int ruleset, uint64_t handled,
 	return 0;
 }
 
-/* What Remit itself has written there; a bare jail has nothing of it. */
+/* Remit's own files. A bare jail has none. */
 static int
 allow_etc(const struct blueprint *b, int ruleset, uint64_t handled,
 	  uint32_t *detail)
@@ -196,7 +198,7 @@ rules_begin(const struct blueprint *b, uint32_t *detail)
 		.net = abis[abi_row(abi)].net,
 		.scoped = abis[abi_row(abi)].scoped,
 	};
-	/* Older kernels know a shorter struct. */
+	/* Older kernels expect a shorter struct. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
 	own_fd int ruleset = -1;
 

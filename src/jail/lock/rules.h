@@ -1,5 +1,5 @@
 /*
- * rules: the Landlock ruleset of a jail, at the newest ABI of the kernel.
+ * rules: the Landlock ruleset of a jail, at the kernel's newest ABI.
  */
 #ifndef REMIT_RULES_H
 #define REMIT_RULES_H
@@ -7,14 +7,16 @@
 #include "jail/blueprint.h"
 
 /*
- * A ruleset descriptor for all that is mounted, or -1 with errno; *detail is
- * the rule that failed. Runs under the jail's root, or, for one that is cloned,
- * in the keeper, which holds the root template open. Allocates nothing.
+ * Create a ruleset for everything that is mounted. Returns its descriptor, or
+ * -1 with errno; *detail is the rule that failed. Called under the jail's root.
+ * For a clone it is called in the keeper, which has the root template's mounts
+ * open. Allocates nothing.
  */
 int rules_begin(const struct blueprint *b, uint32_t *detail);
-/* The rules for what can be written. Under the jail's root, likewise. */
+/* Add the rules for the writable directories. Called under the jail's root.
+   Returns -1 with errno. */
 int rules_finish(const struct blueprint *b, int ruleset, uint32_t *detail);
-/* The kernel's ABI, 0 if it has none. */
+/* The kernel's Landlock ABI, or 0 if it has none. */
 int rules_abi(void);
 
 #endif

@@ -16,8 +16,8 @@
 #include "jail/lock/lock.h"
 #include "jail/seccomp/filter.h"
 
-/* A file that no Landlock rule covers: in the jail's root, or, without one,
-   beside the workspace, which is where the code begins. */
+/* A file that no Landlock rule covers: in the jail's root, or, for a bare jail,
+   next to the workspace, where the code starts. */
 #define SENTINEL      "/.sentinel"
 #define SENTINEL_BARE "../.sentinel"
 
@@ -26,7 +26,8 @@ path_opens(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	/* Missing means another root than was meant: as bad as readable. */
+	/* A missing file means that this is the wrong root, which is as bad as
+	   a readable file. */
 	if (fd < 0)
 		return errno != EACCES;
 	close(fd);
@@ -39,7 +40,7 @@ sentinel_opens(const struct lock_params *params)
 	return path_opens(params->bare ? SENTINEL_BARE : SENTINEL);
 }
 
-/* Without namespaces it is in sight, but nothing of it can be opened. */
+/* A bare jail can see the host's paths, but must not be able to open them. */
 static bool
 host_is_seen(const struct lock_params *params)
 {
@@ -51,7 +52,7 @@ host_is_seen(const struct lock_params *params)
 	return path_opens("/proc/self/status") || path_opens("/");
 }
 
-/* The keeper is there, and may be of the same user. */
+/* In a bare jail the keeper is visible and may have the same user. */
 static bool
 keeper_is_reached(const struct lock_params *params)
 {
@@ -66,8 +67,9 @@ mode_is_changed(const struct lock_params *params)
 }
 
 /*
- * These three ask for nothing: the kernel itself would give other answers, and
- * the filter tells the keeper of no denial (syscall_check.c).
+ * The next three make calls that request nothing. The kernel alone would return
+ * other errors, and the filter reports no denial to the keeper
+ * (syscall_check.c).
  */
 static bool
 socket_opens(const struct lock_params *params)
@@ -117,8 +119,8 @@ rights_remain(const struct lock_params *params)
 	struct __user_cap_data_struct data[2] = { 0 };
 
 	(void)params;
-	/* The filter refuses capget when it is loaded; then the keeper's look
-	   at /proc/PID/status is the proof. */
+	/* A loaded filter refuses capget. Then the keeper's check of
+	   /proc/PID/status is the proof. */
 	if (syscall(SYS_capget, &head, data) < 0)
 		return errno != EPERM && errno != ENOSYS;
 	return data[0].permitted || data[1].permitted;
@@ -134,7 +136,7 @@ descriptor_remains(const struct lock_params *params)
 	return false;
 }
 
-/* Each is a question that must be answered with no. */
+/* Each function must return false. */
 static const struct {
 	bool (*escapes)(const struct lock_params *params);
 	uint32_t unless_skipped;

@@ -1,8 +1,8 @@
 /*
  * step: the lock-down, in order. The table is the security argument on one
- * screen: what happens, where, in which order, and which capability of the
- * host it proves. Every step must succeed; the first that fails ends the run
- * with the step's name.
+ * screen: what happens, where, in which order, and which capability of the host
+ * it proves. Every step must succeed. The first that fails ends the run, and
+ * the error names it.
  */
 #ifndef REMIT_STEP_H
 #define REMIT_STEP_H
@@ -17,7 +17,7 @@ enum stage {
 	STAGE_BUILD,  /* in pid 1 of the jail */
 	STAGE_JOIN,   /* warm only: between the zygote and its new child */
 	STAGE_ENTER,  /* in pid 2, before the interpreter is executed */
-	STAGE_LOCK,   /* in the interpreter, before any foreign byte */
+	STAGE_LOCK,   /* in the interpreter, before any foreign byte is read */
 };
 
 enum step_id {
@@ -61,7 +61,7 @@ enum step_id {
 	STEP_LANDLOCK,
 	STEP_SECCOMP,
 	STEP_SELF_TEST,
-	STEP_READY, /* not a step: all of them are done */
+	STEP_READY, /* not a step: every step is done */
 	STEP_COUNT,
 };
 
@@ -74,16 +74,17 @@ struct step {
 
 extern const struct step steps[STEP_COUNT];
 
-/* Note in *err at which step it happened; returns -1. */
+/* Record in *err at which step it happened. Returns -1. */
 int step_failed_at(struct remit_error *err, enum step_id step);
-/* The step that step_failed_at() noted, or STEP_READY if none. */
+/* The step that step_failed_at() recorded, or STEP_READY. */
 enum step_id step_of_error(const struct remit_error *err);
 
 /*
- * Test builds let one step fail (REMIT_FAIL_STEP, by its name), to prove that
- * none may, or wait once before it as "remit-waits" (REMIT_WAIT_STEP) until
- * SIGCONT, so that something can be killed just then. In a release build the
- * answer is always no.
+ * Test builds can make one step fail (REMIT_FAIL_STEP, by its name), to prove
+ * that every step is required. They can also stop before a step once, named
+ * "remit-waits", until SIGCONT (REMIT_WAIT_STEP), so that a test can kill
+ * something at that moment. In a release build this function always returns
+ * false.
  */
 #ifdef REMIT_HOLES
 bool step_is_to_fail(enum step_id step);
@@ -96,26 +97,26 @@ step_is_to_fail(enum step_id step)
 }
 #endif
 
-/* What the jail says over its channel: the step that failed, or ready. */
+/* What the jail reports over its channel: the failed step, or STEP_READY. */
 struct step_report {
 	uint32_t step;
 	int32_t sys_errno;
-	uint32_t detail; /* which item of the step, 0 if it has only one */
+	uint32_t detail; /* which item of the step; 0 if it has only one */
 };
 
-/* Send it as a frame; -1 with errno. Allocates nothing. */
+/* Send the report as a frame. Returns -1 with errno. Allocates nothing. */
 int step_send_report(int channel, const struct step_report *r);
 
-/* How a process ended: what pid 1 says of the code, or the keeper sees. */
+/* How a process ended, as pid 1 reports it or the keeper observes it. */
 struct exit_report {
 	int32_t wait_status;
 	uint32_t max_rss_kib;
 	uint64_t cpu_us;
-	int32_t pid; /* where it was reaped */
+	int32_t pid; /* in the pid namespace where it was reaped */
 	uint32_t none;
 };
 
-/* Reap any child that is dead; its pid, or what wait4() says. */
+/* Reap any dead child. Returns its pid, or what wait4() returned. */
 pid_t exit_report_wait(struct exit_report *out);
 
 #endif
