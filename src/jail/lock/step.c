@@ -17,63 +17,65 @@
 const struct step steps[STEP_COUNT] = {
 	[STEP_RESOLVE] = {
 		"resolve host folders", STAGE_KEEPER, CAN_MOUNT,
-		"each path is opened once; what is mounted is that "
-		"descriptor, so a swapped path changes nothing",
+		"each path is opened once and that descriptor is mounted, so a "
+		"path that is replaced later changes nothing",
 	},
 	[STEP_CLONE] = {
 		"create namespaces", STAGE_KEEPER, CAN_USER_NAMESPACE,
-		"all at once, so that pid 1 is born inside",
+		"all at once, so that pid 1 starts inside all of them",
 	},
 	[STEP_MAPS] = {
 		"map user and group", STAGE_KEEPER, CAN_ID_MAPS,
-		"pid 1 waits for it: files made before would have no owner",
+		"pid 1 waits for it: files made earlier would have no owner",
 	},
 	[STEP_GROUPS] = {
-		"join the groups",
+		"join the cgroups",
 		STAGE_BUILD,
 		CAN_CGROUP_MEMORY,
-		"by itself and first: moved by another process the kernel "
+		"by itself and first: if another process moved it, the kernel "
 		"would wait for a grace period, and so would the fork below",
 	},
 	[STEP_MEMFD_NOEXEC] = {
 		"forbid executing memory files", STAGE_BUILD, CAN_MEMFD_NOEXEC,
-		"only root may write the file, so before uid 0 is left",
+		"only root may write the file, so before giving up uid 0",
 	},
 	[STEP_IDS] = {
-		"take the jail's user", STAGE_BUILD, CAN_ID_MAPS,
-		"before any file is made; started by root this leaves uid 0",
+		"become the jail's user", STAGE_BUILD, CAN_ID_MAPS,
+		"before any file is made; if started by root, this gives up "
+		"uid 0",
 	},
 	[STEP_PRIVATE_MOUNTS] = {
 		"make mounts private", STAGE_BUILD, CAN_MOUNT,
-		"before the first mount, or it would spread to the host",
+		"before the first mount, which would otherwise spread to the "
+		"host",
 	},
 	[STEP_ROOT] = {
 		"mount the root", STAGE_BUILD, CAN_MOUNT,
-		"an empty tmpfs: nothing is visible unless it is put there",
+		"an empty tmpfs: only what is put there is visible",
 	},
 	[STEP_LINKS] = {
 		"make links and files", STAGE_BUILD, CAN_MOUNT,
-		"before mounts that lie behind a link",
+		"before mounts at paths that lead through a link",
 	},
 	[STEP_NETWORK] = {
-		"open the ways out", STAGE_BUILD, CAN_NETWORK_NAMESPACE,
-		"where hosts are named; needs rights that are dropped, and no "
-		"process of the code's is there to come before it",
+		"open network listeners", STAGE_BUILD, CAN_NETWORK_NAMESPACE,
+		"if the plan names hosts; needs capabilities that are dropped "
+		"later, and no code runs yet that could open them first",
 	},
 	[STEP_WORKSPACE] = {
 		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
-		"one tmpfs with caps for all that can be written; before what "
-		"is mounted below /tmp or /workspace",
+		"one tmpfs with limits for everything that can be written; "
+		"before the mounts below /tmp or /workspace",
 	},
 	[STEP_OVERLAYS] = {
 		"put overlays over folders", STAGE_BUILD, CAN_OVERLAY,
 		"in the workspace's file system, so after it; before the "
-		"folder is in its place",
+		"folder is mounted in its place",
 	},
 	[STEP_RUNTIME] = {
 		"mount the runtime and named folders", STAGE_BUILD, CAN_MOUNT,
-		"read-only or behind an overlay already: no moment in which the "
-		"host's can be written, unless the mode is direct",
+		"read-only or under an overlay already, so the host's folder "
+		"is never writable, unless the mode is direct",
 	},
 	[STEP_DEVICES] = {
 		"mount devices", STAGE_BUILD, CAN_MOUNT,
@@ -82,7 +84,7 @@ const struct step steps[STEP_COUNT] = {
 	[STEP_NO_USER_NAMESPACES] = {
 		"forbid user namespaces inside", STAGE_BUILD,
 		CAN_NO_USER_NAMESPACES_INSIDE,
-		"while /proc of the host is still in sight",
+		"while the host's /proc is still visible",
 	},
 	[STEP_PIVOT] = {
 		"leave the host's root", STAGE_BUILD, CAN_PIVOT_ROOT,
@@ -90,40 +92,41 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_READ_ONLY] = {
 		"make the root read-only", STAGE_BUILD, CAN_MOUNT,
-		"after the last mount point was made in it",
+		"after the last mount point has been made in it",
 	},
 	[STEP_HOSTNAME] = {
 		"set the host name", STAGE_BUILD, CAN_USER_NAMESPACE,
-		"needs rights that are dropped next",
+		"needs capabilities that are dropped next",
 	},
 	[STEP_LANDLOCK_RULES] = {
 		"prepare Landlock rules", STAGE_BUILD, CAN_LANDLOCK,
-		"paths are opened under the new root; the rules bind later",
+		"paths are opened under the new root; the rules are applied "
+		"later",
 	},
 	[STEP_FORK] = {
 		"start pid 2", STAGE_BUILD, CAN_PID_NAMESPACE,
-		"pid 1 stays behind as the reaper with the lifeline",
+		"pid 1 remains as the reaper with the lifeline",
 	},
 	[STEP_ONE_THREAD] = {
-		"prove one thread", STAGE_JOIN, CAN_SELF_TEST,
-		"a fork copies one thread only: locks of others would stay "
+		"check for a single thread", STAGE_JOIN, CAN_SELF_TEST,
+		"a fork copies only one thread: locks of the others would stay "
 		"locked for ever",
 	},
 	[STEP_JOIN_GROUPS] = {
-		"join the groups, warm", STAGE_JOIN, CAN_CGROUP_MEMORY,
-		"before the fork, so that the child is born inside",
+		"join the cgroups, warm", STAGE_JOIN, CAN_CGROUP_MEMORY,
+		"before the fork, so that the child starts inside",
 	},
 	[STEP_JOIN] = {
 		"join the jail", STAGE_JOIN, CAN_USER_NAMESPACE,
-		"the user namespace first: it gives the right to the others; "
-		"the pid namespace is that of the next child",
+		"the user namespace first, since it gives the right to join "
+		"the others; the pid namespace applies to the next child",
 	},
 	[STEP_WARM_FORK] = {
 		"fork into the jail", STAGE_JOIN, CAN_PID_NAMESPACE,
-		"by the C library, so that all at-fork handlers run",
+		"with the C library's fork, so that all fork handlers run",
 	},
 	[STEP_JAIL_USER] = {
-		"take the jail's user, warm", STAGE_JOIN, CAN_ID_MAPS,
+		"become the jail's user, warm", STAGE_JOIN, CAN_ID_MAPS,
 		"before anything else in the jail is touched",
 	},
 	[STEP_SESSION] = {
@@ -137,34 +140,35 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_STDIO] = {
 		"connect standard streams", STAGE_ENTER, CAN_RLIMITS,
-		"fresh pipes; every other descriptor closes at exec",
+		"new pipes; every other descriptor closes at exec",
 	},
 	[STEP_WORKDIR] = {
 		"enter the workspace", STAGE_ENTER, CAN_MOUNT,
-		"after pivot_root, so that no folder of the host is held",
+		"after pivot_root, so that the process keeps no folder of the "
+		"host",
 	},
 	[STEP_RLIMITS] = {
 		"set resource limits", STAGE_ENTER, CAN_RLIMITS,
-		"inside the user namespace, or RLIMIT_NPROC would count the "
-		"caller's processes; but for open files",
+		"inside the user namespace, since RLIMIT_NPROC would otherwise "
+		"count the caller's processes; all but the limit on open files",
 	},
 	[STEP_AFFINITY] = {
 		"choose processors", STAGE_ENTER, CAN_RLIMITS,
 		"the filter forbids changing it later",
 	},
 	[STEP_CAPABILITIES] = {
-		"drop all rights", STAGE_ENTER, CAN_RLIMITS,
+		"drop all capabilities", STAGE_ENTER, CAN_RLIMITS,
 		"after the last step that needs one",
 	},
 	[STEP_NO_NEW_PRIVS] = {
 		"no new privileges", STAGE_ENTER, CAN_SECCOMP,
-		"Landlock and the filter need it, and a setuid file could "
-		"undo them without it",
+		"Landlock and the filter require it, and without it a setuid "
+		"file could undo them",
 	},
 	[STEP_DIE_WITH_KEEPER] = {
 		"die with the keeper", STAGE_ENTER, CAN_LANDLOCK_TIER,
-		"bare, and of zygotes: where no pid 1 does it; a change of user "
-		"or rights would undo it, so after those",
+		"bare jails and zygotes, which no pid 1 kills; a change of "
+		"user or capabilities would undo it, so after those",
 	},
 	[STEP_EXEC] = {
 		"execute the interpreter", STAGE_ENTER, CAN_SELF_TEST,
@@ -179,18 +183,18 @@ const struct step steps[STEP_COUNT] = {
 		"an open folder would be a way out",
 	},
 	[STEP_LANDLOCK] = {
-		"bind Landlock", STAGE_LOCK, CAN_LANDLOCK,
+		"apply Landlock", STAGE_LOCK, CAN_LANDLOCK,
 		"after exec and mounts, which it forbids",
 	},
 	[STEP_SECCOMP] = {
 		"load the filter", STAGE_LOCK, CAN_SECCOMP,
-		"last: it forbids most of the steps above; then the limit on "
-		"open files, which its listener must be sent before, and a "
-		"second filter that forbids both",
+		"last, since it forbids most of the steps above; then the "
+		"limit on open files, which would prevent sending the "
+		"listener, and a second filter that forbids both",
 	},
 	[STEP_SELF_TEST] = {
 		"self-test", STAGE_LOCK, CAN_SELF_TEST,
-		"only an attempt from inside proves the lock",
+		"only an attempt from inside proves the lock-down",
 	},
 	[STEP_READY] = { "ready", STAGE_LOCK, CAN_SELF_TEST, "" },
 };

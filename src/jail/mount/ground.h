@@ -1,7 +1,7 @@
 /*
- * ground: where the keeper stands. Started by an ordinary user it moves into
- * a user namespace with a mount namespace of its own, in which it may clone
- * mounts and map ids; started by root it has these rights already.
+ * ground: the keeper's namespaces. A keeper started by an ordinary user moves
+ * into a user namespace and a mount namespace in which it may clone mounts and
+ * map ids. A keeper started by root may do that already.
  */
 #ifndef REMIT_GROUND_H
 #define REMIT_GROUND_H
@@ -10,8 +10,9 @@
 
 #include "base/error.h"
 
-/* Once per process, before the first jail; single-threaded. `own_network`: in a
-   network without any device, too. */
+/* Call this once per process, before the first jail, while single-threaded.
+   With `own_network` the process also moves to a network namespace without
+   devices. */
 int ground_enter(bool own_network, struct remit_error *err) must_check;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * idmap: user namespaces that exist only to say how a mount shows its owners.
+ * idmap: user namespaces that only define how a mount shows the owners of
+ * files, and id maps of processes.
  */
 #ifndef REMIT_IDMAP_H
 #define REMIT_IDMAP_H
@@ -8,8 +9,8 @@
 
 #include "base/error.h"
 
-/* A descriptor in *out: on a mount with it, files of owner and group appear as
-   those of jail_uid. Needs root. */
+/* Make a user namespace for an idmapped mount on which files of owner and group
+   appear to belong to jail_uid. *out is its descriptor. Needs root. */
 int idmap_make(int *out, uint32_t owner, uint32_t group, uint32_t jail_uid,
 	       struct remit_error *err) must_check;
 
@@ -18,7 +19,7 @@ int idmap_write(pid_t pid, uint32_t inside_uid, uint32_t outside_uid,
 		uint32_t inside_gid, uint32_t outside_gid,
 		struct remit_error *err) must_check;
 
-/* The same, by another view of /proc; -1 with errno. Allocates nothing. */
+/* The same with a given /proc. Returns -1 with errno. Allocates nothing. */
 int idmap_write_at(int proc, pid_t pid, uint32_t inside, uint32_t outside);
 
 #endif

@@ -23,26 +23,27 @@ enum workspace_directory {
 extern const char *const workspace_names[WORKSPACE_DIRECTORIES];
 
 struct workspace {
-	char *path; /* of the run's directory; NULL: there is none */
-	int base;   /* what it lies in */
-	int fd;	    /* it, with its lock */
+	char *path; /* path of the run's directory; NULL: none */
+	int base;   /* the directory that contains it */
+	int fd;	    /* the directory itself, with its lock */
 };
 
 #define WORKSPACE_INIT { .base = -1, .fd = -1 }
 
-/* Make one for code of that user. *out are its directories, opened as places.
- */
+/* Make a workspace for code of that user. *out are its directories, opened with
+   O_PATH. */
 int workspace_make(struct workspace *w, uint32_t uid,
 		   int out[WORKSPACE_DIRECTORIES],
 		   struct remit_error *err) must_check;
 
-/* A process of its own removes it: code can make so many files that the
-   keeper would be busy for minutes. Who made them must be dead. */
+/* Remove the workspace in a separate process: code can make so many files that
+   the keeper would be busy for minutes. The code must be dead. */
 void workspace_free(struct workspace *w);
 
-/* Remove what keepers of this user left that were killed. How many. */
+/* Remove what killed keepers of this user left behind. Returns how many
+   workspaces were removed. */
 unsigned workspace_clean(void);
-/* The same in a process of its own, and only if there is something. */
+/* The same in a separate process, and only if the base directory exists. */
 void workspace_clean_soon(void);
 
 #endif

@@ -22,12 +22,12 @@ WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") an
 
 # And a jail without namespaces these.
 BARE = [name for name, stage in ROWS if stage in ("STAGE_ENTER", "STAGE_LOCK")]
-BARE += ["resolve host folders", "take the jail's user", "mount the workspace", "prepare Landlock rules", "start pid 2"]
+BARE += ["resolve host folders", "become the jail's user", "mount the workspace", "prepare Landlock rules", "start pid 2"]
 
 
 def way_to(step):
     """Flags of a run that comes to this step."""
-    if step == "open the ways out":
+    if step == "open network listeners":
         return ("--allow-host", "example.com:443", "--memory-fallback", "per_process")
     return ("--preload", "json") if (step, "STAGE_JOIN") in ROWS else ()
 
