@@ -1,5 +1,5 @@
 /*
- * build: the stage of the lock-down that pid 1 carries out: ids, root, mounts.
+ * build: the stage of the lock-down that runs in pid 1: ids, root, mounts.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -61,13 +61,14 @@ static int
 step_ids(struct blueprint *b, uint32_t *detail)
 {
 	uid_t uid = b->params.uid;
-	/* A bare jail of an ordinary user has what that user has. */
+	/* For an ordinary user, the code of a bare jail keeps that user's
+	   group. */
 	gid_t gid = b->params.bare && !b->by_root ? getegid() : uid;
 
 	(void)detail;
-	/* Started by an ordinary user the kernel does not let us drop the
-	   user's groups, and there is nothing more to lose with them than the
-	   user has. */
+	/* When started by an ordinary user, the kernel does not let us drop the
+	   supplementary groups. Keeping them gives the code nothing that the
+	   user does not have. */
 	if (b->by_root && setgroups(0, NULL) < 0)
 		return -1;
 	if (setresgid(gid, gid, gid) < 0)
@@ -94,11 +95,12 @@ step_root(struct blueprint *b, uint32_t *detail)
 	b->root = tmpfs_new(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
 	if (b->root < 0)
 		return -1;
-	/* Over the old root: no directory of the host is needed as a place. */
+	/* Mount it over the old root: then no directory of the host is needed
+	   as a mount point. */
 	return move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/* The directory above `path` (absolute) under the new root. Never through a
+/* The directory above `path` (absolute) under the new root. Never follows a
    link: until pivot_root an absolute one would lead to the host. */
 static int
 make_parent(int root, const char *path, const char **name)
@@ -146,7 +148,8 @@ make_root_link(int root, const char *path, const char *target)
 	return 0;
 }
 
-/* The C library asks for one address at a time: then it needs no sendmmsg. */
+/* With this option the C library queries one address at a time, and does not
+   need sendmmsg. */
 static int
 make_resolver(int root)
 {
@@ -178,7 +181,7 @@ step_links(struct blueprint *b, uint32_t *detail)
 		if (make_root_file(b->root, etc_files[i].path,
 				   etc_files[i].text) < 0)
 			return -1;
-	/* A clone's root cannot be written: there must be a place. */
+	/* A clone's root cannot be written, so create the mount point now. */
 	if (b->plan->ends_tls && make_root_file(b->root, JAIL_TRUST, "") < 0)
 		return -1;
 	return b->plan->proxied ? make_resolver(b->root) : 0;
@@ -196,7 +199,7 @@ place_mount(int root, int mount_fd, const char *jail, bool is_directory)
 		if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
 			return -1;
 	} else {
-		/* It may be there already, as a part of another mount. */
+		/* It may exist already as a part of another mount. */
 		int fd = openat(parent, name,
 				O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 				0644);
@@ -209,7 +212,7 @@ place_mount(int root, int mount_fd, const char *jail, bool is_directory)
 	return move_mount(mount_fd, "", parent, name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/* Another one for each jail, also where they share a root. */
+/* Each jail has its own authorities, even if the root is shared. */
 static int
 place_trust(const struct blueprint *b)
 {
@@ -227,7 +230,7 @@ step_network(struct blueprint *b, uint32_t *detail)
 	if (listeners_open(&b->listeners, b->egress, detail) < 0 ||
 	    (b->plan->ends_tls && place_trust(b) < 0))
 		return -1;
-	/* Nobody inside shall add to them. */
+	/* Code inside must not be able to send more listeners. */
 	own_fd_close(&b->egress);
 	b->egress = -1;
 	return 0;
@@ -290,7 +293,7 @@ make_mount_points(int root)
 	return 0;
 }
 
-/* The keeper has made it: see workspace.h. */
+/* The keeper has made the workspace: see workspace.h. */
 static int
 finish_bare_workspace(const struct blueprint *b)
 {
@@ -327,8 +330,8 @@ new_writable_tmpfs(const struct blueprint *b, uint32_t *detail)
 }
 
 /*
- * A branch inherits the Landlock rules, which hold for directories and not for
- * names: so the directories that branches will write in are there from the
+ * A branch inherits the Landlock rules, which apply to directories and not to
+ * names. So the directories that branches will write must exist from the
  * beginning, mounted nowhere.
  */
 static int
@@ -344,7 +347,7 @@ make_slots(struct blueprint *b, uint32_t *detail)
 	return 0;
 }
 
-/* What the code has written so far, which is still in sight. */
+/* What the code has written so far is still mounted at these paths. */
 static int
 copy_writable(int slot, uint32_t *detail)
 {
@@ -361,9 +364,10 @@ copy_writable(int slot, uint32_t *detail)
 }
 
 /*
- * One tmpfs holds all that can be written, so that its caps are the caps of
- * everything together; its directories appear at three places. Mounted it is at
- * the first of them, and hidden there by its own directory.
+ * One tmpfs contains everything that can be written, so that its limits apply
+ * to all of it together. Its directories are mounted at three places. The tmpfs
+ * itself is mounted at the first of them, and hidden there by its own
+ * directory.
  */
 static int
 step_workspace(struct blueprint *b, uint32_t *detail)
@@ -391,7 +395,8 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	    link_fonts(fs, "tmp", JAIL_FONTS, b->contents->font_file) < 0)
 		return -1;
 	if (b->plan->exports) {
-		/* By this mount, on which nothing else is ever mounted. */
+		/* Open it in this mount, on which nothing else is ever
+		   mounted. */
 		b->workspace = openat(fs, jail_writable[0].name,
 				      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (b->workspace < 0)
@@ -415,7 +420,7 @@ step_overlays(struct blueprint *b, uint32_t *detail)
 	return done;
 }
 
-/* Each branch is in one of the keeper's making, inside of this one. */
+/* Each branch needs one user namespace inside this one, made by the keeper. */
 static int
 allow_branches(const struct blueprint *b)
 {
@@ -484,7 +489,7 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 	return b->ruleset < 0 ? -1 : rules_finish(b, b->ruleset, detail);
 }
 
-/* Who takes a step. */
+/* Which kinds of blueprint carry out a step. */
 #define IS(kind)      (1u << BLUEPRINT_##kind)
 #define WITH_ROOT     (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(ROOT_TEMPLATE))
 #define IN_NAMESPACES (IS(COLD) | IS(WARM) | IS(CLONE) | IS(BRANCH))
@@ -496,7 +501,7 @@ static const struct {
 	unsigned kinds;
 } build_steps[STEP_COUNT] = {
 	[STEP_GROUPS] = { step_groups, FOR_CODE },
-	/* A jail for a zygote's child belongs to the zygote's user, which may
+	/* The jail of a zygote's child is owned by the zygote's user, who may
 	   not write the file: see plan_can_be_warm(). */
 	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, IS(COLD) },
 	[STEP_IDS] = { step_ids, FOR_CODE },

@@ -12,7 +12,8 @@
 
 #include "base/own.h"
 
-/* A file with several names is there by its number until all have it. */
+/* While a file with several hard links is copied, this directory contains a
+   link to it, named by its inode number. */
 #define LINK_DIRECTORY ".links"
 #define LINK_NAME      (sizeof(LINK_DIRECTORY) + 24)
 
@@ -35,7 +36,7 @@ copy_range(int from, int to, off_t at, off_t end)
 		ssize_t n = pread(from, piece, most, at);
 
 		if (n <= 0)
-			return (int)n; /* shorter by now */
+			return (int)n; /* 0: the file is shorter now */
 		if (pwrite(to, piece, (size_t)n, at) != n)
 			return -1;
 		at += n;
@@ -43,7 +44,7 @@ copy_range(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* Holes stay holes: they do not count as space. */
+/* Keep holes: they do not count against the size limit. */
 static int
 copy_bytes(int from, int to, off_t size)
 {
@@ -107,11 +108,12 @@ copy_node(int from, const char *name, int to, const struct stat *st)
 		return copy_file(from, name, to, st);
 	if (S_ISLNK(st->st_mode))
 		return copy_symlink(from, name, to, st);
-	errno = EINVAL; /* the filter lets nobody make anything else */
+	errno = EINVAL; /* the filter prevents code from making anything else */
 	return -1;
 }
 
-/* Under one of its names: the others lead to the first copy. */
+/* Copy a file when its first name is met, and link its other names to that
+   copy. */
 static int
 copy_linked(int from, const char *name, int to, int top, const struct stat *st)
 {

@@ -34,7 +34,8 @@ ground_enter(bool own_network, struct remit_error *err)
 	if (deny_setgroups(err) < 0 ||
 	    idmap_write(getpid(), uid, uid, gid, gid, err) < 0)
 		return step_failed_at(err, STEP_MAPS);
-	/* Mounts made later on the host still arrive; ours do not leave. */
+	/* Mounts made later on the host still appear here; mounts made here do
+	   not appear on the host. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
 		fail_sys(err, REMIT_E_KERNEL, "make mounts slave");
 		return step_failed_at(err, STEP_PRIVATE_MOUNTS);

@@ -76,7 +76,8 @@ idmap_make(int *out, uint32_t owner, uint32_t group, uint32_t jail_uid,
 	if (pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "clone for an idmap");
 	if (pid == 0) {
-		/* Nothing of the keeper's, and not without it. */
+		/* Keep none of the keeper's descriptors, and die with the
+		   keeper. */
 		syscall(SYS_close_range, 0, ~0u, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (getppid() == parent)

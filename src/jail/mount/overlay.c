@@ -23,7 +23,7 @@ overlay_set(int fs, const char *key, const char *value)
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, value, 0);
 }
 
-/* The names are relative: the current directory holds all three. */
+/* The names are relative: the current directory contains all three. */
 static int
 new_overlay(void)
 {
@@ -42,7 +42,7 @@ new_overlay(void)
 			       MOUNT_ATTR_NOEXEC);
 }
 
-/* The overlay's top is what the code sees of the directory itself. */
+/* The code sees the upper directory's mode as that of the whole overlay. */
 static int
 make_overlay_directories(int directory, int host)
 {
@@ -57,9 +57,8 @@ make_overlay_directories(int directory, int host)
 	return fchmodat(directory, "upper", st.st_mode & 0777, 0);
 }
 
-/* A directory of the scratch space, or a file system of its own that lies
- * there.
- */
+/* Returns a directory in the scratch file system, or, if the mount has a size
+   limit, a separate file system mounted there. */
 static int
 open_overlay_space(const struct blueprint *b, const struct blueprint_mount *m,
 		   int scratch, const char *name)
@@ -79,8 +78,9 @@ open_overlay_space(const struct blueprint *b, const struct blueprint_mount *m,
 	return take_fd(&fs);
 }
 
-/* The kernel notes in attributes which directories hide the host's (from 6.6
-   on); without them a directory could not be removed and made again. */
+/* The kernel marks in extended attributes which directories hide the host's
+   (tmpfs supports them since Linux 6.6). Without them a directory could not be
+   removed and made again. */
 static int
 check_xattrs(int space)
 {
@@ -94,8 +94,8 @@ check_xattrs(int space)
 	return -1;
 }
 
-/* The host's directory is mounted only as long as the overlay needs to find it;
-   then there is no way to it but through the overlay. */
+/* Mount the host's directory only until the overlay has found it. Afterwards it
+   can be reached only through the overlay. */
 static int
 mount_overlay(struct blueprint_mount *m, int space)
 {
@@ -149,7 +149,8 @@ overlays_make(struct blueprint *b, int scratch, uint32_t *detail)
 
 /* ---- in the keeper ---- */
 
-/* Their times are another machine's: a change could look older than it is. */
+/* Their timestamps come from another machine: a change could look older than it
+   is. */
 static const struct {
 	unsigned long magic;
 	const char *name;
@@ -172,15 +173,15 @@ check_local(const struct plan_mount *m, int directory, struct remit_error *err)
 		if ((unsigned long)fs.f_type == remote_file_systems[i].magic)
 			return fail_refused(
 				err, fields[m->field].name,
-				"Use a folder on a local disk, or mode "
-				"overlay with --export.",
-				"%s lies on %s, where changes by others "
-				"cannot be told by the clock of this machine",
+				"Use a folder on a local disk, or mode overlay "
+				"with --export.",
+				"%s is on %s, where changes by others cannot "
+				"be recognised by this machine's clock",
 				m->host, remote_file_systems[i].name);
 	return 0;
 }
 
-/* mountinfo writes blanks and the like as \040. */
+/* mountinfo writes blanks and similar characters as \040. */
 static void
 unescape(char *text)
 {
@@ -219,7 +220,7 @@ has_mount(FILE *all, const char *path)
 	return false;
 }
 
-/* The overlay would show what such a mount hides. */
+/* An overlay would show what such a mount hides. */
 static int
 check_no_mounts(const struct plan_mount *m, int directory,
 		struct remit_error *err)
@@ -230,7 +231,8 @@ check_no_mounts(const struct plan_mount *m, int directory,
 	ssize_t n;
 
 	if (!all)
-		return fail_sys(err, REMIT_E_KERNEL, "read the mounts");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"read /proc/self/mountinfo");
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = '\0';
@@ -245,7 +247,8 @@ check_no_mounts(const struct plan_mount *m, int directory,
 			    "another file system is mounted in %s", m->host);
 }
 
-/* A file that nobody sees, or else a directory for a moment. */
+/* Use an unnamed file, or, if there are none on this file system, a directory
+   for a moment. */
 static int
 stat_new_file(int directory, struct stat *st)
 {
@@ -271,8 +274,9 @@ is_before(const struct timespec *a, const struct timespec *b)
 	       (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* Times of whole seconds, or of another clock, would make a change by others
-   look older than the run. Once a second may begin just then: so twice. */
+/* If times have a resolution of whole seconds or come from another clock, a
+   change by others could look older than the run. A new second may begin just
+   now and hide this, so try twice. */
 static int
 check_clock(const struct plan_mount *m, int directory, struct remit_error *err)
 {
@@ -285,16 +289,15 @@ check_clock(const struct plan_mount *m, int directory, struct remit_error *err)
 			return fail_refused(err, fields[m->field].name,
 					    "Name a folder that you may write, "
 					    "or use mode overlay.",
-					    "nothing can be made in %s: %s",
+					    "no file can be made in %s: %s",
 					    m->host, strerror(errno));
 		if (is_before(&st.st_ctim, &before))
 			return fail_refused(
 				err, fields[m->field].name,
 				"Use a folder on another file system, or mode "
 				"overlay with --export.",
-				"the file system of %s keeps times that are "
-				"not exact: changes by others would not be "
-				"seen",
+				"the file system of %s has inexact timestamps: "
+				"changes by others would go unnoticed",
 				m->host);
 	}
 	return 0;
@@ -310,7 +313,7 @@ overlay_check(const struct plan_mount *m, int directory,
 		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
 	if (!S_ISDIR(st.st_mode))
 		return fail_refused(err, fields[m->field].name,
-				    "Name the folder it is in.",
+				    "Name the folder that contains it.",
 				    "%s is a file, and mode \"%s\" needs a "
 				    "folder",
 				    m->host, mount_mode_names[m->mode]);
@@ -332,7 +335,7 @@ overlay_check(const struct plan_mount *m, int directory,
 
 /* ---- what no run may change ---- */
 
-/* Under its name, and under that without links. */
+/* Add the path under its name and under its canonical name. */
 static int
 guard_add(struct list *out, const char *path)
 {

@@ -38,7 +38,8 @@ save_home(struct root_template *m, struct remit_error *err)
 	m->home_root = open_directory("/");
 	m->home_directory = open_directory(".");
 	if (m->home < 0 || m->home_root < 0 || m->home_directory < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "where the keeper stands");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"open the keeper's root and mount namespace");
 	return 0;
 }
 
@@ -51,13 +52,14 @@ root_template_enter(const struct root_template *m)
 void
 root_template_leave(const struct root_template *m)
 {
-	/* A keeper that cannot come home must not go on anywhere else. */
+	/* A keeper that cannot return to its root must not continue
+	   elsewhere. */
 	if (setns(m->home, CLONE_NEWNS) < 0 || fchdir(m->home_root) < 0 ||
 	    chroot(".") < 0 || fchdir(m->home_directory) < 0)
 		_exit(1);
 }
 
-/* In a namespace of our own: build the root, and hold the namespace. */
+/* Called in a new mount namespace: build the root and keep the namespace. */
 static int
 root_template_build(struct root_template *m, struct blueprint *b,
 		    struct remit_error *err)

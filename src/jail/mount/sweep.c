@@ -13,14 +13,15 @@
 
 struct sweeper {
 	int top;
-	uint64_t number; /* of the next directory that is moved to the top */
-	bool moved;	 /* something is gone from where it was */
+	uint64_t number; /* name of the next directory that is moved to the top
+			  */
+	bool moved;	 /* something was removed or moved in this round */
 };
 
 /*
- * Its owner may have taken its own rights away. By way of /proc, since a
- * descriptor that needs no right to open cannot be used to give any, and a
- * name could be a link.
+ * The directory's owner may have removed its own permissions. chmod goes
+ * through /proc: an O_PATH descriptor, which needs no permission to open,
+ * cannot be used for fchmod, and the name could be a link.
  */
 static void
 give_rights(int directory)
@@ -28,7 +29,7 @@ give_rights(int directory)
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
-	/* If it fails, so does what comes next. */
+	/* If this fails, the next step fails too. */
 	if (chmod(path, 0700) < 0)
 		errno = 0;
 }
@@ -58,7 +59,7 @@ remove_one(int at, const char *name)
 	       unlinkat(at, name, AT_REMOVEDIR) == 0;
 }
 
-/* A directory that is moved must be writable: its ".." changes. */
+/* A directory that is moved must be writable, since its ".." changes. */
 static bool
 move_up(struct sweeper *s, int at, const char *name)
 {
@@ -70,7 +71,8 @@ move_up(struct sweeper *s, int at, const char *name)
 	if (place < 0)
 		return false;
 	give_rights(place);
-	/* The code may have used the name; an empty directory is replaced. */
+	/* The code may have used this name. rename() replaces an empty
+	   directory. */
 	do {
 		snprintf(fresh, sizeof(fresh), "%llu",
 			 (unsigned long long)s->number++);
@@ -80,7 +82,7 @@ move_up(struct sweeper *s, int at, const char *name)
 	return !failed;
 }
 
-/* Everything in one directory of the top: gone, or at the top itself. */
+/* Remove everything in one directory of the top, or move it up to the top. */
 static void
 flatten_directory(struct sweeper *s, const char *name)
 {

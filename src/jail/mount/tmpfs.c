@@ -34,7 +34,7 @@ tmpfs_new(uint64_t bytes, uint64_t inodes, unsigned attr)
 
 /* ---- the authorities that code trusts ---- */
 
-/* The host's authorities are some 200 KiB. */
+/* A host's list of authorities has about 200 KiB. */
 #define TRUST_BYTES_MAX (8 * 1024 * 1024)
 
 int
@@ -68,7 +68,8 @@ trust_make_directory(int file)
 			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (copied < 0 || trust_copy(file, copied) < 0)
 		return -1;
-	/* No writer is left, or it could not become read-only. */
+	/* Close the last writer first: the mount cannot become read-only
+	   otherwise. */
 	own_fd_close(&copied);
 	copied = -1;
 	if (mount_setattr(fs, "", AT_EMPTY_PATH, &a, sizeof(a)) < 0)

@@ -13,11 +13,11 @@
 
 #include "jail/mount/sweep.h"
 
-/* The numbers that the jail's ends have before it starts lie above those they
-   get inside. */
+/* The descriptors are numbered from here on until the jail starts, above the
+   numbers that they get inside. */
 #define WORKSPACE_FIRST_FD 16
-/* How often others may take a fresh directory for a left one, or the base for
-   an empty one. */
+/* How often another keeper may remove a new directory as a stale one, or the
+   base directory as an empty one. */
 #define MAKE_TRIES 100
 
 #define TMPDIR_HINT "(TMPDIR can name another folder)"
@@ -43,14 +43,14 @@ base_path(char *out, size_t size)
 	return 0;
 }
 
-/* The code of root's jails is another user, and must get through. */
+/* Code in root's jails has another user, and must be able to pass through. */
 static mode_t
 base_mode(void)
 {
 	return geteuid() == 0 ? 0711 : 0700;
 }
 
-/* Somebody else may have made it first, to have us write into it. */
+/* Another user may have made the directory first, so that we write into it. */
 static bool
 is_private_to_us(int directory)
 {
@@ -60,7 +60,8 @@ is_private_to_us(int directory)
 	       !(st.st_mode & 022);
 }
 
-/* Whoever leaves it empty removes it, between our two calls as well. */
+/* Another keeper may remove the empty directory between mkdir and open: then
+   try again. */
 static int
 make_and_open(const char *path)
 {
@@ -87,16 +88,16 @@ open_base(const char *path, struct remit_error *err)
 				path);
 	if (!is_private_to_us(fd))
 		return fail(err, REMIT_E_KERNEL,
-			    "%s must belong to you and be writable to nobody "
-			    "else " TMPDIR_HINT,
+			    "%s must belong to you and be writable only by "
+			    "you " TMPDIR_HINT,
 			    path);
 	if (fchmod(fd, base_mode()) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
 	return take_fd(&fd);
 }
 
-/* A directory with our lock. -1 with EAGAIN: another keeper took it for one
-   that was left. */
+/* Make a directory and lock it. Returns -1 with EAGAIN if another keeper has
+   taken it for a stale one. */
 static int
 make_locked_run(int base, const char *name)
 {
@@ -125,7 +126,8 @@ make_sentinel(int directory)
 	return fd < 0 ? -1 : fchmod(fd, 0644);
 }
 
-/* Only its user may look into it, and its place is open to us. */
+/* Only its user may look into it. *out is opened before we could lose
+   access. */
 static int
 make_code_directory(int at, const char *name, uint32_t uid, int *out)
 {
@@ -178,7 +180,8 @@ workspace_make(struct workspace *w, uint32_t uid,
 			return fail_sys(err, REMIT_E_KERNEL, "workspace");
 		}
 		w->fd = make_locked_run(w->base, strrchr(w->path, '/') + 1);
-		/* The base is removed when it is empty. */
+		/* Another keeper removes the base directory when it is
+		   empty. */
 		if (w->fd < 0 && errno != EAGAIN && errno != ENOENT)
 			break;
 	}
@@ -188,7 +191,7 @@ workspace_make(struct workspace *w, uint32_t uid,
 	return 0;
 }
 
-/* Its lock must be ours. */
+/* The caller must have locked it. */
 static bool
 remove_run(int base, const char *name, int directory)
 {
@@ -200,7 +203,7 @@ remove_base(void)
 {
 	char base[PATH_MAX - 32];
 
-	/* Not while anybody has something in it. */
+	/* This fails while other workspaces are in it. */
 	if (base_path(base, sizeof(base)) == 0 && rmdir(base) < 0)
 		errno = 0;
 }
@@ -212,8 +215,8 @@ close_between(int above, unsigned below)
 		syscall(SYS_close_range, above + 1, below - 1, 0);
 }
 
-/* In a child of the keeper: a copy of a jail's lifeline in it would keep that
-   jail alive without its keeper. */
+/* Runs in a child of the keeper. It closes all other descriptors: a copy of a
+   jail's lifeline would keep that jail alive after its keeper has died. */
 static void __attribute__((noreturn))
 sweep_main(const struct workspace *w)
 {
