@@ -1,7 +1,7 @@
 /*
- * probe_cache: the host's answers, kept for as long as nothing they depend on
- * has changed. A wrong one cannot open the jail: every step still must
- * succeed in every run.
+ * probe_cache: what was learned about the host, kept as long as nothing it
+ * depends on has changed. A wrong entry cannot open the jail: every step must
+ * still succeed in every run.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ hash_text_file(struct hash *h, const char *path)
 	hash_text(h, text);
 }
 
-/* Filters and rights that were put around this process. */
+/* The filters and capabilities that were imposed on this process. */
 static void
 hash_status(struct hash *h)
 {
@@ -66,15 +66,15 @@ hash_identity(struct hash *h, const char *path, bool changes)
 		return;
 	hash_number(h, (uint64_t)st.st_ino);
 	hash_number(h, (uint64_t)st.st_dev);
-	/* A namespace's times are those of its last look-up. */
+	/* The times of a namespace change when it is looked up. */
 	if (changes) {
 		hash_number(h, (uint64_t)st.st_mtim.tv_sec);
 		hash_number(h, (uint64_t)st.st_mtim.tv_nsec);
 	}
 }
 
-/* Of filters that we inherit only the number can be seen. What they are most
-   likely to forbid is tried. */
+/* Only the number of inherited filters can be seen, not their content. Try what
+   they are most likely to forbid. */
 static bool
 can_make_user_namespace(void)
 {
@@ -88,8 +88,8 @@ can_make_user_namespace(void)
 	return status == 0;
 }
 
-/* The name of the file for what surrounds this process now: a new string, or
-   NULL where there is no cache. */
+/* The name of the cache file for the current surroundings of this process: a
+   new string, or NULL if there is no cache. */
 static char *
 host_cache_file(void)
 {
@@ -102,7 +102,8 @@ host_cache_file(void)
 	uname(&u);
 	hash_text(&h, u.release);
 	hash_text_file(&h, "/proc/sys/kernel/random/boot_id");
-	/* Before it moves: a group of its own has a name of its own. */
+	/* Read this before the process moves: a private cgroup has a unique
+	   name. */
 	hash_text_file(&h, "/proc/self/cgroup");
 	hash_number(&h, cgroup_leaf_enter());
 	hash_text_file(&h, "/proc/self/attr/current");
@@ -120,7 +121,7 @@ host_cache_file(void)
 	return file;
 }
 
-/* Answers of other boots and builds are of no use to anybody. */
+/* Remove what was learned in other boots and by other builds. */
 static void
 remove_old_answers(const char *file)
 {
@@ -175,11 +176,12 @@ write_cached_host(const struct host *h, const char *file)
 
 /*
  * Mechanisms that a test build leaves out, to prove that each test can fail. A
- * release build has no way to do it: this function is empty.
+ * release build cannot do this: there the function is empty.
  */
 #ifdef REMIT_HOLES
 
-/* REMIT_HOLES="landlock,seccomp": by the names of policy/mechanism.c. */
+/* Example: REMIT_HOLES="landlock,seccomp", with the names of
+   policy/mechanism.c. */
 static void
 apply_holes(struct host *h)
 {

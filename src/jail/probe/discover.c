@@ -54,8 +54,8 @@ discover_runtime_dir(char **out, struct remit_error *err)
 		    own, own);
 }
 
-/* The path is made absolute, its last name is kept: a venv's python is a link
-   and must stay one. */
+/* Make the path absolute but keep its last name: a venv's python is a link and
+   must stay one. */
 static char *
 make_absolute(const char *python, struct remit_error *err)
 {
@@ -83,7 +83,7 @@ make_absolute(const char *python, struct remit_error *err)
 	return copy;
 }
 
-/* The file that `python` names; a new string, or NULL with *err. */
+/* The file that `python` names: a new string, or NULL with *err. */
 static char *
 find_on_path(const char *python, struct remit_error *err)
 {
@@ -103,7 +103,7 @@ find_on_path(const char *python, struct remit_error *err)
 		at += n;
 		at += *at == ':';
 	}
-	fail_refused(err, "python", REMEDY, "there is no \"%s\" on PATH",
+	fail_refused(err, "python", REMEDY, "\"%s\" was not found on PATH",
 		     python);
 	return NULL;
 }
@@ -129,12 +129,12 @@ discover_identity(const struct interpreter *in)
 	struct hash h = HASH_INIT;
 
 	hash_file(&h, in->real);
-	/* A link that leads to another program now. */
+	/* This may be a link that now leads to another program. */
 	hash_file(&h, in->executable);
 	return h.value;
 }
 
-/* What a pyenv shim looks at to choose its interpreter. */
+/* What a pyenv shim reads to choose its interpreter. */
 static void
 hash_shim(struct hash *h)
 {
@@ -161,8 +161,8 @@ hash_shim(struct hash *h)
 	}
 }
 
-/* The directory for this interpreter's answer, made if missing: a new string,
-   empty where there is no cache, or NULL. */
+/* The directory for this interpreter's answer, created if missing: a new
+   string, which is empty if there is no cache, or NULL with *err. */
 static char *
 interpreter_cache_directory(const char *file, const char *runtime_dir,
 			    struct remit_error *err)
@@ -201,7 +201,7 @@ now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Everything the child writes, until it closes its end or time is up. */
+/* Read everything the child writes, until it closes its end or time is up. */
 static int
 read_answer(int fd, struct buf *out)
 {
@@ -276,13 +276,12 @@ run_discovery(struct buf *answer, const char *file, const char *runtime_dir,
 		return fail_within(err, "%s", file);
 	}
 	if (silent || !WIFEXITED(status) || WEXITSTATUS(status))
-		return fail_refused(err, "python", REMEDY,
-				    "%s is not a Python that works: it did not "
-				    "answer (%s %d)",
-				    file,
-				    WIFEXITED(status) ? "exit code" : "signal",
-				    WIFEXITED(status) ? WEXITSTATUS(status)
-						      : WTERMSIG(status));
+		return fail_refused(
+			err, "python", REMEDY,
+			"%s is not a working Python: it did not answer (%s %d)",
+			file, WIFEXITED(status) ? "exit code" : "signal",
+			WIFEXITED(status) ? WEXITSTATUS(status)
+					  : WTERMSIG(status));
 	return 0;
 }
 
@@ -296,15 +295,15 @@ parse_answer(struct interpreter *out, const struct buf *answer,
 
 	if (!doc)
 		return fail_refused(err, "python", REMEDY,
-				    "%s is not a Python: its answer makes no "
-				    "sense",
+				    "%s is not a Python interpreter: its "
+				    "answer is malformed",
 				    file);
 	failed = interpreter_from_json(out, doc, err);
 	json_decref(doc);
 	return failed;
 }
 
-/* Whether a path is as it was when the interpreter was asked. */
+/* Whether a path is unchanged since the interpreter was run. */
 static bool
 is_path_unchanged(const char *entry)
 {
@@ -322,7 +321,7 @@ is_path_unchanged(const char *entry)
 	return strtoull(tab + 1, NULL, 10) == mtime_ns;
 }
 
-/* A package that was installed since, pip for one, changes the answer. */
+/* Installing a package, for instance with pip, changes the answer. */
 static bool
 is_current(const struct interpreter *in)
 {
@@ -349,7 +348,7 @@ read_cached_interpreter(struct interpreter *out, const char *file,
 	return -1;
 }
 
-/* Without byte code in the cache Python compiles the runner at each start: it
+/* Without a cache for byte code, Python compiles the runner at each start: it
    looks for byte code in this directory and finds none. */
 static int
 go_without_byte_code(struct interpreter *in, const char *runtime_dir,
@@ -383,15 +382,15 @@ discover_interpreter(struct interpreter *out, const char *python,
 	if (run_discovery(&answer, file, runtime_dir, directory, err) < 0 ||
 	    parse_answer(out, &answer, file, err) < 0)
 		return -1;
-	/* Not remembered: the cache may have space the next time. */
+	/* Do not save this answer: next time the cache may have space. */
 	if (!*out->compiled)
 		return go_without_byte_code(out, runtime_dir, err);
 	if (path_write_file(cached, answer.data, answer.len, &unwritten) < 0)
-		errno = 0; /* the next start asks again */
+		errno = 0; /* the next start runs it again */
 	return 0;
 }
 
-/* ---- for those who only look ---- */
+/* ---- for commands that only report ---- */
 
 int
 site_find_host(struct site *s, struct remit_error *err)

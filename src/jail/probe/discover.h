@@ -1,5 +1,6 @@
 /*
- * discover: ask an interpreter what it needs, once, and remember the answer.
+ * discover: run an interpreter once to learn what it needs, and cache its
+ * answer.
  */
 #ifndef REMIT_DISCOVER_H
 #define REMIT_DISCOVER_H
@@ -10,32 +11,34 @@
 #include "policy/interpreter.h"
 
 /*
- * `python` is a path or a name on PATH. The answer is kept in the cache
- * directory, by the file's identity; for a script such as a pyenv shim also by
- * what the script would look at. It holds until a directory of sys.path, or
- * another path that it depends on, changes. Without a cache the interpreter is
- * asked each time.
+ * `python` is a path or a name on PATH. The answer is cached under the identity
+ * of the file, and, for a script such as a pyenv shim, under that of the files
+ * the script reads. It is valid until a directory of sys.path or another path
+ * that it depends on changes. Without a cache directory the interpreter is run
+ * every time.
  */
 int discover_interpreter(struct interpreter *out, const char *python,
 			 const char *runtime_dir,
 			 struct remit_error *err) must_check;
 
-/* Of the interpreter's file as it is now: another number, another Python. */
+/* A number that identifies the interpreter's file: if it changes, it is another
+   Python. */
 uint64_t discover_identity(const struct interpreter *in);
 
-/* The directory with the module and the runner: beside the program in a build
-   tree, else below the prefix it is installed in. A new string. */
+/* The directory that contains the module and the runner: next to the program in
+   a build tree, else below the prefix it is installed in. *out is a new
+   string. */
 int discover_runtime_dir(char **out, struct remit_error *err) must_check;
 
-/* What those who only look (explain, matrix, doctor) know of this machine and
-   the policy's interpreter. */
+/* What the commands that only report (explain, matrix, doctor) need to know
+   about this machine and the policy's interpreter. */
 struct site {
 	char *runtime_dir;
 	struct host host;
 	struct interpreter interpreter;
 };
 
-/* The host from the cache, or found out now. */
+/* Take the host's properties from the cache, or probe them now. */
 int site_find_host(struct site *s, struct remit_error *err) must_check;
 int site_find_interpreter(struct site *s, const char *python,
 			  struct remit_error *err) must_check;

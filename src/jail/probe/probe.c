@@ -20,11 +20,11 @@
 #include "jail/mount/idmap.h"
 #include "jail/seccomp/notice.h"
 
-/* What the child that tries it says. */
+/* What the child that builds a test jail reports. */
 struct probe_answer {
-	uint32_t step; /* STEP_READY: all went well */
+	uint32_t step; /* STEP_READY: every step succeeded */
 	int32_t sys_errno;
-	bool busy; /* it says nothing of the host */
+	bool busy; /* inconclusive: the machine was busy */
 	char message[160];
 };
 
@@ -125,7 +125,7 @@ wait_for_report(struct jail *j, const struct plan *plan,
 	return jail_attest(j, plan, err);
 }
 
-/* What is asked of the host: one of the tiers with a jail, as a whole. */
+/* What to try: a complete jail of one tier. */
 struct probe_case {
 	const struct host *host;
 	const char *runtime_dir;
@@ -145,7 +145,7 @@ make_probe_policy(struct policy *p, const struct probe_case *q,
 	return tiers[q->tier].bare ? policy_preset(p, "landlock", err) : 0;
 }
 
-/* The whole sequence, in a child of its own. */
+/* Build the jail, in a separate process. */
 static int
 try_jail(const struct probe_case *q, struct remit_error *err)
 {
@@ -210,7 +210,7 @@ run_probe_child(struct probe_answer *a, const struct probe_case *q,
 		probe_child_main(q, fds[1]);
 	close(fds[1]);
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
-	/* Longer than the child itself waits. */
+	/* Wait longer than the child itself does. */
 	do
 		ready = poll(&p, 1, 2 * timeout_ms);
 	while (ready < 0 && errno == EINTR);
@@ -218,7 +218,7 @@ run_probe_child(struct probe_answer *a, const struct probe_case *q,
 	close(fds[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	/* Nothing is cached: the next start may have more luck. */
+	/* Nothing is cached, so the next start tries again. */
 	if (ready == 0)
 		return deadline_missed(err, DEADLINE_PROBE);
 	if (n == sizeof(*a) && a->busy)
@@ -229,7 +229,7 @@ run_probe_child(struct probe_answer *a, const struct probe_case *q,
 	return 0;
 }
 
-/* All that is proven by steps before the failed one is there. */
+/* The steps before the failed one have proved their capabilities. */
 static void
 note_answer(struct host *h, const struct probe_answer *a)
 {
@@ -270,7 +270,7 @@ probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
 	return 0;
 }
 
-/* The test jails have no groups. */
+/* The test jails have no cgroups. */
 static struct host
 without_groups(const struct host *h)
 {

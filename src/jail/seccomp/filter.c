@@ -31,8 +31,8 @@ filter_of_code(unsigned properties, bool bare)
 }
 
 /*
- * Load a copy: of this process's number where the tables say so, and, if
- * `plain`, with the refusals that the explanations stand for.
+ * Load a copy of the program. Replace FILTER_OWN_PID by this process's pid,
+ * and, if `plain`, replace explained refusals by plain ones.
  */
 static int
 load_program(const struct filter *f, unsigned flags, bool plain)
@@ -88,7 +88,8 @@ filter_load_closing(bool strict, bool direct)
 	return filter_load(strict ? FILTER_CLOSING_STRICT : FILTER_CLOSING);
 }
 
-/* Only the instructions that tools/assembler.c writes; jumps lead forward. */
+/* Interprets only the instructions that tools/assembler.c writes. All jumps
+   lead forward. */
 uint32_t
 filter_verdict(const struct filter *f, const struct seccomp_data *data)
 {

@@ -15,7 +15,7 @@
 void
 notice_prepare(int listener)
 {
-	/* Older kernels answer more slowly. */
+	/* Older kernels lack this flag and only answer more slowly. */
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 	      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
@@ -42,8 +42,8 @@ notice_read(const struct notice *n, uint64_t at, void *to, size_t size)
 	struct iovec ours = { to, size };
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t first = page - at % page;
-	/* A range is read as a whole or not at all: so up to the page's end,
-	   and then the rest. */
+	/* Each range is read completely or not at all: so read up to the end of
+	   the page, and then the rest. */
 	struct iovec theirs[] = {
 		{ (void *)(uintptr_t)at, first < size ? first : size },
 		{ (void *)(uintptr_t)(at + first),
@@ -70,11 +70,12 @@ notice_refuse(const struct notice *n, unsigned filter)
 		.error = -(int)(verdict & SECCOMP_RET_DATA),
 	};
 
-	/* An error of 0 would be a success of the call. */
+	/* An error of 0 would make the call succeed. */
 	if ((verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_USER_NOTIF ||
 	    !answer.error)
 		answer.error = -EPERM;
-	/* Who was killed meanwhile needs no answer. */
+	/* This fails if the caller was killed meanwhile, and then no answer is
+	   needed. */
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
@@ -116,7 +117,8 @@ notice_refuse_until(int fd, int listener, unsigned filter, int timeout_ms)
 		if (p[0].revents)
 			return 0;
 		if (!(p[1].revents & POLLIN))
-			p[1].fd = -1; /* all who could ask are dead */
+			p[1].fd =
+				-1; /* every process with this filter is dead */
 		else if (notice_recv(listener, &n) == 0)
 			notice_refuse(&n, filter);
 	}

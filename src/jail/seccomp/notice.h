@@ -1,8 +1,8 @@
 /*
- * notice: a system call that the filter of code has refused with an
- * explanation, from the moment that the kernel tells of it to the answer
- * (seccomp_unotify(2)). The answer is the refusal that the filter's tables say,
- * but for a fork that the keeper has asked for (src/keeper/pool/branch.c).
+ * notice: a system call that the filter of code refuses with an explanation,
+ * from the kernel's notification to the answer (seccomp_unotify(2)). The answer
+ * is the refusal in the filter's tables, except for a fork that the keeper has
+ * requested (src/keeper/pool/branch.c).
  */
 #ifndef REMIT_NOTICE_H
 #define REMIT_NOTICE_H
@@ -16,40 +16,42 @@
 struct notice {
 	int listener;
 	uint64_t id;
-	pid_t thread; /* as we see it */
+	pid_t thread; /* in the pid namespace of this process */
 	struct seccomp_data call;
 };
 
-/* Once, when the listener has come. */
+/* Call this once, when the listener has been received. */
 void notice_prepare(int listener);
 
 /*
- * Take the next one; only if the listener is readable, or it waits for ever. -1
- * with errno, ENOENT if its thread was killed or interrupted meanwhile.
+ * Receive the next notice. Call this only if the listener is readable, since it
+ * blocks otherwise. Returns -1 with errno: ENOENT if the thread was killed or
+ * interrupted meanwhile.
  */
 int notice_recv(int listener, struct notice *out) must_check;
-/* Refuse all that comes (listener may be -1), until `fd` is readable. -1: it
-   was not within this time. */
+/* Refuse every notice (listener may be -1) until `fd` is readable. Returns -1
+   if that takes longer than timeout_ms. */
 int notice_refuse_until(int fd, int listener, unsigned filter,
 			int timeout_ms) must_check;
 
 /*
- * Copy memory of the one who calls, once: as much as can be read of `size`
- * bytes. 0 if nothing can, or if he is not waiting any more, so that it may be
- * another's.
+ * Copy up to `size` bytes of the caller's memory, as many as can be read.
+ * Returns how many, or 0 if none can be read or if the caller no longer waits,
+ * in which case the memory may belong to another process.
  */
 size_t notice_read(const struct notice *n, uint64_t at, void *to, size_t size);
 
-/* Let the caller go on with the refusal of this filter (its variant). */
+/* Answer the call with the refusal of this filter variant. */
 void notice_refuse(const struct notice *n, unsigned filter);
 
-/* The code is the keeper's to command just now: let this one call pass, which
-   has no argument that is a pointer. -1: nobody waits for it any more. */
+/* Let this one call continue. Only for calls without pointer arguments, while
+   the keeper controls the code. Returns -1 if the caller no longer waits. */
 int notice_continue(const struct notice *n) must_check;
-/* Give the caller a copy of a descriptor of ours, with this number. */
+/* Put a copy of descriptor `fd` into the caller under the number `as`. Returns
+   -1 with errno. */
 int notice_inject(const struct notice *n, int fd, int as) must_check;
 
-/* The name of a system call of this machine, or NULL. */
+/* The name of a system call on this machine, or NULL. */
 const char *notice_call_name(int number);
 
 #endif

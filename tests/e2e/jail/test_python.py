@@ -127,7 +127,7 @@ def test_what_is_installed_after_the_first_run_is_found(remit):
         ("missing", None, 0, "No such file"),
         ("folder", "dir", 0, "not a program"),
         ("noexec", "#!/bin/sh\n", 0o644, "not a program"),
-        ("silent", "#!/bin/sh\nexit 0\n", 0o755, "makes no sense"),
+        ("silent", "#!/bin/sh\nexit 0\n", 0o755, "malformed"),
         ("failing", "#!/bin/sh\nexit 3\n", 0o755, "did not answer"),
         ("liar", "#!/bin/sh\necho '{\"version\": [3, 99, 0]}'\n", 0o755, ""),
         ("garbage", b"\x7fELF garbage", 0o755, "cannot be started"),

@@ -804,7 +804,7 @@ def test_times_that_are_not_exact_are_refused(remit):
         while time.time() % 1 < 0.1:
             time.sleep(0.01)  # a look now and then: the clock has to show a fraction of a second
         result = folder("print('ran')")
-        assert result["status"] == "refused" and "times that are not exact" in result["error"]["value"], result
+        assert result["status"] == "refused" and "inexact timestamps" in result["error"]["value"], result
         assert folder("print('ran')", mode="overlay")["stdout"] == "ran\n"
     finally:
         subprocess.run(["umount", folder.path], check=True)
