@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* What CPython with numpy, pandas and matplotlib needs, and threads. */
+/* What threads and CPython with numpy, pandas and matplotlib need. */
 const struct call syscall_base[] = {
-	/* Bytes. */
+	/* Reading and writing. */
 	{ "read", .action = ALLOW },
 	{ "readv", .action = ALLOW },
 	{ "pread64", .action = ALLOW },
@@ -24,8 +24,8 @@ const struct call syscall_base[] = {
 	{ "fsync", .action = ALLOW }, /* see the closing filter */
 	{ "fdatasync", .action = ALLOW },
 	{ "sync_file_range", .action = ALLOW },
-	/* Advice about a file of the host would drop the pages that others
-	   read from memory, or read ahead without waiting. It may be ignored:
+	/* Advice about a file of the host would drop pages that others read
+	   from memory, or read ahead without waiting. Ignoring it is safe:
 	   posix_fadvise(3) changes no result. */
 	{ "fadvise64", .action = IGNORE },
 
@@ -41,9 +41,10 @@ const struct call syscall_base[] = {
 	{ "fcntl", .check = &check_fcntl },
 	{ "ioctl", .check = &check_ioctl },
 
-	/* Files, by path and by descriptor. The mounts decide which; but in a
-	   directory of the host nobody may make a setuid file, and openat2 has
-	   its mode in memory. */
+	/* Files, by path and by descriptor. The mounts decide which of them can
+	   be used. But setuid files must not be created in a directory of the
+	   host, and the mode of openat2 is in memory, where a filter cannot
+	   read it. */
 	{ "open", .check = &check_open },
 	{ "openat", .check = &check_openat },
 	{ "openat2", .action = REFUSE(ENOSYS) },
@@ -95,7 +96,7 @@ const struct call syscall_base[] = {
 	{ "llistxattr", .action = ALLOW },
 	{ "flistxattr", .action = ALLOW },
 
-	/* Memory. memfd pages are counted by the memory cgroup. */
+	/* Memory. The memory cgroup counts the pages of a memfd. */
 	{ "brk", .action = ALLOW },
 	{ "mmap", .check = &check_mmap },
 	{ "mprotect", .action = ALLOW },
@@ -130,7 +131,7 @@ const struct call syscall_base[] = {
 	{ "prctl", .check = &check_prctl },
 	{ "seccomp", .action = ALLOW }, /* until the closing filter is loaded */
 
-	/* Questions about oneself and the machine. */
+	/* Information about the process itself and the machine. */
 	{ "getpid", .action = ALLOW },
 	{ "getppid", .action = ALLOW },
 	{ "getuid", .action = ALLOW },
@@ -150,7 +151,8 @@ const struct call syscall_base[] = {
 	{ "getpriority", .action = ALLOW },
 	{ "times", .action = ALLOW },
 	{ "getrandom", .action = ALLOW },
-	{ "prlimit64", .action = ALLOW }, /* until the closing filter, too */
+	{ "prlimit64",
+	  .action = ALLOW }, /* until the closing filter is loaded */
 	{ "personality", .check = &check_personality },
 
 	/* Time. */
@@ -179,7 +181,8 @@ const struct call syscall_base[] = {
 	{ "kill", .check = &check_kill_self },
 	{ "tgkill", .check = &check_tgkill_self },
 
-	/* Waiting. Without children wait says ECHILD, which is the truth. */
+	/* Waiting. In a process without children wait returns ECHILD, which is
+	   right. */
 	{ "poll", .action = ALLOW },
 	{ "ppoll", .action = ALLOW },
 	{ "select", .action = ALLOW },
@@ -195,7 +198,7 @@ const struct call syscall_base[] = {
 	{ "wait4", .action = ALLOW },
 	{ "waitid", .action = ALLOW },
 
-	/* Sockets that were made in pairs; see the network layer for others. */
+	/* Sockets made by socketpair. The network layer has others. */
 	{ "socketpair", .check = &check_socketpair },
 	{ "sendto", .check = &check_send_connected },
 	{ "recvfrom", .action = ALLOW },
@@ -207,10 +210,10 @@ const struct call syscall_base[] = {
 	{ "getsockopt", .action = ALLOW },
 
 	/*
-	 * Everything below is refused: with an explanation what programs try
-	 * that know no better, and attacks; without one what libraries try in
-	 * passing, and what has no words that would help anybody.
-
+	 * Everything below is refused. It is explained if it is an attack or a
+	 * mistake that a program makes. It is not explained if libraries try it
+	 * routinely, or if the explanation would not help.
+	 *
 	 * Processes and programs.
 	 */
 	{ "fork", .action = EXPLAIN(EPERM) },
@@ -239,8 +242,7 @@ const struct call syscall_base[] = {
 	{ "recvmmsg", .action = REFUSE(EPERM) },
 
 	/*
-	 * Who one is, and what one may use. The cpus field depends on
-	 * sched_setaffinity.
+	 * Identity and priorities. The field cpus depends on sched_setaffinity.
 	 */
 	{ "setuid", .action = EXPLAIN(EPERM) },
 	{ "setgid", .action = EXPLAIN(EPERM) },
@@ -295,7 +297,8 @@ const struct call syscall_base[] = {
 	{ "sysfs", .action = REFUSE(EPERM) },
 	{ "_sysctl", .action = REFUSE(EPERM) },
 
-	/* File attributes and kinds that outlive or outreach the jail. */
+	/* File attributes and file types whose effects last longer than the
+	   jail or reach outside of it. */
 	{ "chown", .action = EXPLAIN(EPERM) },
 	{ "fchown", .action = EXPLAIN(EPERM) },
 	{ "lchown", .action = EXPLAIN(EPERM) },
@@ -315,7 +318,7 @@ const struct call syscall_base[] = {
 	{ "readahead", .action = REFUSE(EPERM) },
 	{ "getdents", .action = REFUSE(EPERM) },
 
-	/* Memory that limits do not count, or that nobody needs. */
+	/* Memory that no limit counts, or that no program here needs. */
 	{ "mlock", .action = REFUSE(EPERM) },
 	{ "mlock2", .action = REFUSE(EPERM) },
 	{ "mlockall", .action = REFUSE(EPERM) },
@@ -329,7 +332,8 @@ const struct call syscall_base[] = {
 	{ "move_pages", .action = REFUSE(EPERM) },
 	{ "remap_file_pages", .action = REFUSE(EPERM) },
 
-	/* Timers and descriptors with a history of bugs and no user here. */
+	/* Timers and descriptors with a history of bugs that nothing here
+	   uses. */
 	{ "timer_create", .action = REFUSE(EPERM) },
 	{ "timer_settime", .action = REFUSE(EPERM) },
 	{ "timer_gettime", .action = REFUSE(EPERM) },
@@ -347,14 +351,14 @@ const struct call syscall_base[] = {
 	{ "epoll_wait_old", .action = REFUSE(EPERM) },
 
 	/*
-	 * Flags of clone3 are behind a pointer, where a filter cannot look;
-	 * glibc falls back to clone.
+	 * clone3 has its flags behind a pointer, where a filter cannot read
+	 * them. glibc falls back to clone.
 	 */
 	{ "clone3", .action = REFUSE(ENOSYS) },
 
 	/*
-	 * Calls that do the work of others out of a filter's sight, or are
-	 * kernel attack surface; callers have a fallback.
+	 * Calls that do the work of others where a filter cannot see it, or
+	 * that are kernel attack surface. Callers have a fallback.
 	 */
 	{ "io_uring_setup", .action = EXPLAIN(ENOSYS) },
 	{ "io_uring_enter", .action = REFUSE(ENOSYS) },
@@ -399,7 +403,8 @@ const struct call syscall_base[] = {
 	{ "listmount", .action = REFUSE(ENOSYS) },
 	{ "listns", .action = REFUSE(ENOSYS) },
 
-	/* System V and POSIX IPC: objects without a file system to cap them. */
+	/* System V and POSIX IPC: objects outside of any file system that could
+	   limit them. */
 	{ "shmget", .action = REFUSE(ENOSYS) },
 	{ "shmat", .action = REFUSE(ENOSYS) },
 	{ "shmctl", .action = REFUSE(ENOSYS) },
@@ -419,7 +424,7 @@ const struct call syscall_base[] = {
 	{ "mq_notify", .action = REFUSE(ENOSYS) },
 	{ "mq_getsetattr", .action = REFUSE(ENOSYS) },
 
-	/* Newer than what runs here; older calls do the same. */
+	/* Newer than the programs here; older calls do the same. */
 	{ "cachestat", .action = REFUSE(ENOSYS) },
 	{ "map_shadow_stack", .action = REFUSE(ENOSYS) },
 	{ "mseal", .action = REFUSE(ENOSYS) },
@@ -433,7 +438,8 @@ const struct call syscall_base[] = {
 	{ "lsm_set_self_attr", .action = REFUSE(ENOSYS) },
 	{ "lsm_list_modules", .action = REFUSE(ENOSYS) },
 
-	/* Numbers the kernel keeps for calls it never had or has no more. */
+	/* Numbers that the kernel reserves for calls that were never added or
+	   were removed. */
 	{ "afs_syscall", .action = REFUSE(ENOSYS) },
 	{ "create_module", .action = REFUSE(ENOSYS) },
 	{ "get_kernel_syms", .action = REFUSE(ENOSYS) },
@@ -446,7 +452,7 @@ const struct call syscall_base[] = {
 	{ "get_thread_area", .action = REFUSE(ENOSYS) },
 	{ "set_thread_area", .action = REFUSE(ENOSYS) },
 
-	/* Keep this short: a kill loses the traceback. */
+	/* Keep this list short: a killed process leaves no traceback. */
 	{ "kexec_load", .action = KILL },
 	{ "kexec_file_load", .action = KILL },
 	{ "init_module", .action = KILL },

@@ -1,6 +1,6 @@
 /*
- * syscall_check: the calls whose arguments decide. One check per rule; the
- * reasons stand next to the rules.
+ * syscall_check: the calls that are checked by their arguments. One check per
+ * rule, with the reasons next to the rules.
  */
 #define _GNU_SOURCE
 
@@ -43,17 +43,17 @@ const struct check check_mode_1 = CHECK(mode_1, REFUSE(EPERM));
 const struct check check_mode_2 = CHECK(mode_2, REFUSE(EPERM));
 const struct check check_mode_3 = CHECK(mode_3, REFUSE(EPERM));
 
-/* Each read of a file of the host would come from the disk and not from memory.
-   EINVAL is what file systems say that have no such reads. */
+/* Each direct read of a file of the host would go to the disk and bypass
+   memory. File systems without direct reads return EINVAL. */
 #define NO_DIRECT_READS(n) REFUSE_IF(EINVAL, BITS(n, O_DIRECT, O_DIRECT))
 
 static const struct clause open_flags[] = { NO_DIRECT_READS(1), PLAIN_MODE(2) };
 static const struct clause openat_flags[] = { NO_DIRECT_READS(2),
 					      PLAIN_MODE(3) };
 
-/* RWF_DSYNC, RWF_SYNC, RWF_NOWAIT and RWF_APPEND. With RWF_DONTCACHE (0x80) a
-   read of a file of the host drops its pages from memory. EOPNOTSUPP is what
-   kernels return that do not know a flag. */
+/* RWF_DSYNC, RWF_SYNC, RWF_NOWAIT and RWF_APPEND. With RWF_DONTCACHE (0x80),
+   reading a file of the host drops its pages from memory. Kernels that do not
+   know a flag return EOPNOTSUPP. */
 #define PLAIN_READS_AND_WRITES 0x1eu
 
 static const struct clause vector_flags[] = {
@@ -67,8 +67,8 @@ const struct check check_openat = CHECK(openat_flags, REFUSE(EPERM));
 /* Children. */
 
 /*
- * pthread_create of glibc and of musl, by the exact value: any subset of
- * these bits makes something that is not a thread of this process.
+ * pthread_create of glibc and of musl, by the exact value: any subset of these
+ * bits creates something other than a thread of this process.
  */
 #define THREAD_FLAGS                                                        \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
@@ -77,9 +77,9 @@ const struct check check_openat = CHECK(openat_flags, REFUSE(EPERM));
 #define THREAD_FLAGS_MUSL (THREAD_FLAGS | CLONE_DETACHED)
 
 /*
- * No namespaces, no child of somebody else, no child out of sight. Only
- * clone3 knows bits above 31, and CLONE_NEWTIME is none for clone, so
- * refusing those costs nothing.
+ * No namespaces, no child of another process, no hidden child. Only clone3
+ * knows bits above 31, and CLONE_NEWTIME is not a flag of clone, so refusing
+ * these costs nothing.
  */
 #define CHILD_FORBIDDEN                                                \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
@@ -100,8 +100,9 @@ const struct check check_thread = CHECK(thread_flags, EXPLAIN(EPERM));
 const struct check check_any_child = CHECK(any_child_flags, EXPLAIN(EPERM));
 
 /*
- * What asks for nothing is refused without a word: the self-test tries these,
- * in every jail, and the keeper has no need to hear of it (self_test.c).
+ * A call that requests nothing is refused without an explanation: the self-test
+ * makes such calls in every jail, and the keeper does not need to know
+ * (self_test.c).
  */
 static const struct clause exec_nothing[] = { REFUSE_IF(EPERM, WORD(0, 0)) };
 static const struct clause unshare_zero[] = { REFUSE_IF(EPERM, WORD(0, 0)) };
@@ -116,7 +117,8 @@ static const struct clause execveat_by_path[] = {
 
 const struct check check_execveat = CHECK(execveat_by_path, EXPLAIN(EPERM));
 
-/* Refused by the kernel to a process with threads: that is its use. */
+/* The kernel refuses this to a process with threads, and that is what it is
+   used for. */
 static const struct clause unshare_thread[] = {
 	ALLOW_IF(WORD(0, CLONE_THREAD)),
 };
@@ -124,11 +126,11 @@ static const struct clause unshare_thread[] = {
 const struct check check_unshare_nothing =
 	CHECK(unshare_thread, EXPLAIN(EPERM));
 
-/* Signals: raise() and abort() need the own pid, nothing else is needed. */
+/* Signals: raise() and abort() need only the process's own pid. */
 
 static const struct clause kill_self[] = {
 	ALLOW_IF(INT(0, FILTER_RUN_PID)),
-	ALLOW_IF(INT(0, 0)), /* the own process group */
+	ALLOW_IF(INT(0, 0)), /* its process group */
 };
 
 static const struct clause tgkill_self[] = {
@@ -140,7 +142,7 @@ const struct check check_tgkill_self = CHECK(tgkill_self, REFUSE(EPERM));
 
 static const struct clause kill_own[] = {
 	ALLOW_IF(INT(0, FILTER_OWN_PID)),
-	ALLOW_IF(INT(0, 0)), /* the own process group, which is one process */
+	ALLOW_IF(INT(0, 0)), /* its process group, which has one process */
 };
 
 static const struct clause tgkill_own[] = {
@@ -153,9 +155,9 @@ const struct check check_tgkill_own = CHECK(tgkill_own, REFUSE(EPERM));
 /* Memory and the process itself. */
 
 /*
- * ENOMEM, since allocators try huge pages and go on without them. Huge pages
- * come from a pool no limit of ours counts, and a growing stack mapping grows
- * without being asked for.
+ * ENOMEM, since allocators try huge pages and continue without them. Huge pages
+ * come from a pool that our limits do not count, and a growing stack mapping
+ * grows without another call.
  */
 #define MMAP_REFUSED                                                      \
 	REFUSE_IF(ENOMEM, BITS(3, MAP_HUGETLB, MAP_HUGETLB)),             \
@@ -168,7 +170,8 @@ static const struct clause mmap_flags[] = {
 	MMAP_REFUSED,
 };
 
-/* Shared anonymous pages are a file in the kernel, not the process's data. */
+/* The kernel counts shared anonymous pages as a file, not as the process's
+   data. */
 static const struct clause mmap_flags_strict[] = {
 	MMAP_REFUSED,
 	REFUSE_IF(ENOMEM, BITS(3, MAP_SHARED_ANONYMOUS, MAP_SHARED_ANONYMOUS)),
@@ -177,7 +180,7 @@ static const struct clause mmap_flags_strict[] = {
 const struct check check_mmap = CHECK(mmap_flags, ALLOW);
 const struct check check_mmap_strict = CHECK(mmap_flags_strict, ALLOW);
 
-/* linux/memfd.h of older kernels does not have them all. */
+/* linux/memfd.h of older kernels lacks some of these. */
 #define MEMFD_CLOEXEC	    0x1
 #define MEMFD_ALLOW_SEALING 0x2
 #define MEMFD_HUGETLB	    0x4
@@ -186,7 +189,7 @@ const struct check check_mmap_strict = CHECK(mmap_flags_strict, ALLOW);
 #define MEMFD_PLAIN \
 	(MEMFD_CLOEXEC | MEMFD_ALLOW_SEALING | MEMFD_NOEXEC_SEAL | MEMFD_EXEC)
 
-/* A memory file of huge pages takes them from the same pool as MAP_HUGETLB. */
+/* A memfd with huge pages takes them from the same pool as MAP_HUGETLB. */
 static const struct clause memfd_flags[] = {
 	ALLOW_IF(BITS(1, UINT32_MAX & ~(uint32_t)MEMFD_PLAIN, 0)),
 	REFUSE_IF(ENOMEM, BITS(1, MEMFD_HUGETLB, MEMFD_HUGETLB)),
@@ -194,7 +197,7 @@ static const struct clause memfd_flags[] = {
 
 const struct check check_memfd = CHECK(memfd_flags, REFUSE(EINVAL));
 
-/* Those that older headers lack; mman.h of the kernel has their numbers. */
+/* Older headers lack these. The numbers are those of the kernel's mman.h. */
 #define ADVICE_POPULATE_READ   22
 #define ADVICE_POPULATE_WRITE  23
 #define ADVICE_DONTNEED_LOCKED 24
@@ -203,12 +206,12 @@ const struct check check_memfd = CHECK(memfd_flags, REFUSE(EINVAL));
 #define ADVICE_GUARD_REMOVE    103
 
 /*
- * Left out with intent: MADV_MERGEABLE (the time that a write takes would tell
+ * Deliberately not allowed: MADV_MERGEABLE (the time a write takes would reveal
  * what others have in memory), MADV_COLD and MADV_PAGEOUT (they age pages of
- * files that others use), MADV_COLLAPSE (it reshapes those). EINVAL is what a
- * kernel without them says. MADV_WILLNEED would read a file ahead without
- * waiting, as readahead does, which is refused; it is advice that programs
- * expect to succeed.
+ * files that others use), MADV_COLLAPSE (it reshapes such pages). A kernel
+ * without them returns EINVAL. MADV_WILLNEED is ignored: it would read a file
+ * ahead without waiting, as the refused readahead does, but programs expect
+ * this advice to succeed.
  */
 #define PLAIN_ADVICE                                                          \
 	ALLOW_IF(INT(2, MADV_NORMAL)), ALLOW_IF(INT(2, MADV_RANDOM)),         \
@@ -234,8 +237,8 @@ static const struct clause madvise_advice[] = {
 	PLAIN_ADVICE,
 };
 
-/* A zygote has huge pages made of its memory before it forks (runtime/huge.c),
-   below the keeper's filter. */
+/* A zygote converts its memory to huge pages before it forks (runtime/huge.c),
+   under the keeper's filter. */
 static const struct clause madvise_advice_zygote[] = {
 	PLAIN_ADVICE,
 	ALLOW_IF(INT(2, ADVICE_COLLAPSE)),
@@ -246,10 +249,10 @@ const struct check check_madvise_zygote =
 	CHECK(madvise_advice_zygote, REFUSE(EINVAL));
 
 /*
- * The priority-inheritance and requeue operations have a long history of
- * kernel bugs, and glibc uses none of them unless asked to. ENOSYS is what
- * glibc expects where they are missing. musl wakes the waiters of a condition
- * by FUTEX_REQUEUE: to run a musl Python, allow that one.
+ * The priority-inheritance and requeue operations have a long history of kernel
+ * bugs, and glibc uses none of them unless asked to. glibc expects ENOSYS where
+ * they are missing. musl wakes the waiters of a condition with FUTEX_REQUEUE:
+ * to run a musl Python, allow that one.
  */
 #define FUTEX_DOES(op) \
 	BITS(1, UINT32_MAX & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), op)
@@ -274,7 +277,7 @@ static const struct clause prctl_options[] = {
 	PRCTL_OPTIONS,
 };
 
-/* Each of them only takes rights away. */
+/* Each of these only drops capabilities. */
 static const struct clause prctl_options_forkable[] = {
 	PRCTL_OPTIONS,
 	ALLOW_IF(INT(0, PR_CAPBSET_DROP)),
@@ -286,7 +289,7 @@ const struct check check_prctl = CHECK(prctl_options, REFUSE(EPERM));
 const struct check check_prctl_forkable =
 	CHECK(prctl_options_forkable, REFUSE(EPERM));
 
-/* asm/prctl.h exists only on x86, and the table is built anywhere. */
+/* asm/prctl.h exists only on x86, but the table is built everywhere. */
 #define ARCH_SET_FS 0x1002
 
 /* Each new program sets its thread pointer; a running one never does. */
@@ -296,21 +299,21 @@ static const struct clause arch_prctl_options[] = {
 
 const struct check check_arch_prctl = CHECK(arch_prctl_options, REFUSE(EPERM));
 
-/* Asking is harmless, READ_IMPLIES_EXEC and ADDR_NO_RANDOMIZE are not. */
+/* Reading it is harmless; READ_IMPLIES_EXEC and ADDR_NO_RANDOMIZE are not. */
 static const struct clause personality_query[] = {
 	ALLOW_IF(INT(0, 0xffffffff)),
 };
 
 const struct check check_personality = CHECK(personality_query, REFUSE(EPERM));
 
-/* Limits may be read, by a null pointer for the new ones. */
+/* Limits may be read, with a null pointer for the new ones. */
 static const struct clause prlimit_query[] = {
 	ALLOW_IF(WORD(2, 0)),
 };
 
 const struct check check_prlimit = CHECK(prlimit_query, REFUSE(EPERM));
 
-/* The closing filter takes away setting them. */
+/* The closing filter forbids setting them. */
 static const struct clause prlimit_own[] = {
 	ALLOW_IF(INT(0, 0)),
 	ALLOW_IF(INT(0, FILTER_OWN_PID)),
@@ -321,9 +324,9 @@ const struct check check_prlimit_own = CHECK(prlimit_own, REFUSE(EPERM));
 /* Descriptors. */
 
 /*
- * Left out with intent: F_SETPIPE_SZ (a megabyte of kernel memory per pipe),
- * F_SETLEASE and F_NOTIFY (a hold on files of others), F_SETOWN and F_SETSIG
- * (signals sent by the kernel on our behalf).
+ * Deliberately not allowed: F_SETPIPE_SZ (a megabyte of kernel memory per
+ * pipe), F_SETLEASE and F_NOTIFY (they affect files of others), F_SETOWN and
+ * F_SETSIG (signals that the kernel sends on our behalf).
  */
 static const struct clause fcntl_commands[] = {
 	REFUSE_IF(EINVAL, INT(1, F_SETFL), BITS(2, O_DIRECT, O_DIRECT)),
@@ -343,7 +346,7 @@ static const struct clause fcntl_commands[] = {
 
 const struct check check_fcntl = CHECK(fcntl_commands, REFUSE(EPERM));
 
-/* Record locks are kernel memory that no limit counts. */
+/* Record locks use kernel memory that no limit counts. */
 static const struct clause fcntl_commands_strict[] = {
 	REFUSE_IF(EINVAL, INT(1, F_SETFL), BITS(2, O_DIRECT, O_DIRECT)),
 	ALLOW_IF(INT(1, F_DUPFD)),
@@ -366,12 +369,13 @@ static const struct clause fcntl_commands_proxy[] = {
 const struct check check_fcntl_proxy =
 	CHECK(fcntl_commands_proxy, REFUSE(EPERM));
 
-/* ENOTTY is the kernel's own word for "not on this descriptor". */
+/* ENOTTY is the kernel's own error for "not on this descriptor". */
 static const struct clause ioctl_requests[] = {
 	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */
 	ALLOW_IF(INT(1, TIOCGWINSZ)),
 	ALLOW_IF(INT(1, FIONREAD)),
-	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits for its reader */
+	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits until its output is read
+				     */
 	ALLOW_IF(INT(1, FIONBIO)),
 	ALLOW_IF(INT(1, FIOCLEX)), /* set_inheritable() */
 	ALLOW_IF(INT(1, FIONCLEX)),
@@ -382,13 +386,13 @@ const struct check check_ioctl = CHECK(ioctl_requests, REFUSE(ENOTTY));
 /* Sockets. */
 
 static const struct clause socketpair_unix[] = {
-	ALLOW_IF(INT(0, AF_UNIX)), /* asyncio wakes itself up with one */
+	ALLOW_IF(INT(0, AF_UNIX)), /* asyncio uses one to wake itself up */
 };
 
 const struct check check_socketpair =
 	CHECK(socketpair_unix, REFUSE(EAFNOSUPPORT));
 
-/* A datagram socket queues twice as much as a stream. */
+/* A datagram socket queues twice as much as a stream socket. */
 static const struct clause socketpair_stream[] = {
 	ALLOW_IF(INT(0, AF_UNIX), INT(1, SOCK_STREAM)),
 	ALLOW_IF(INT(0, AF_UNIX), INT(1, SOCK_STREAM | SOCK_CLOEXEC)),
@@ -400,7 +404,7 @@ static const struct clause socketpair_stream[] = {
 const struct check check_socketpair_strict =
 	CHECK(socketpair_stream, REFUSE(EAFNOSUPPORT));
 
-/* send() is sendto() without an address: it reaches the peer, only that. */
+/* send() is sendto() without an address, and can reach only the peer. */
 static const struct clause send_connected[] = {
 	ALLOW_IF(WORD(4, 0)),
 };
@@ -408,9 +412,9 @@ static const struct clause send_connected[] = {
 const struct check check_send_connected = CHECK(send_connected, EXPLAIN(EPERM));
 
 /*
- * TCP and UDP, and nothing with a parser behind it. The other families
- * answer EAFNOSUPPORT, as on a kernel without them: getaddrinfo copes with
- * netlink being gone. AF_UNIX is a matter of permission, so it says EPERM.
+ * TCP and UDP, and nothing with a parser in the kernel. Other families return
+ * EAFNOSUPPORT, as on a kernel without them: getaddrinfo works without netlink.
+ * AF_UNIX returns EPERM, since it exists but is forbidden.
  */
 #define SOCKET_TYPE(t) \
 	BITS(1, UINT32_MAX & ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC), t)
@@ -426,7 +430,7 @@ const struct check check_send_connected = CHECK(send_connected, EXPLAIN(EPERM));
 		SOCKET(AF_INET6, SOCK_DGRAM, 0),            \
 		SOCKET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP)
 
-/* Without a word: the C library tries them for every name and every user that
+/* Not explained: the C library tries these for every name and every user that
    it looks up. */
 static const struct clause socket_none[] = {
 	REFUSE_IF(EPERM, INT(0, AF_UNSPEC)),
@@ -453,20 +457,22 @@ static const struct clause socket_keeper_network[] = {
 const struct check check_socket_none = CHECK(socket_none, EXPLAIN(EPERM));
 const struct check check_socket_network =
 	CHECK(socket_network, EXPLAIN(EAFNOSUPPORT));
-/* Nobody listens to the keeper: this is there for the jails above, which
-   inherit it. */
+/* The keeper's filter has no listener. The explanation is for the jails below
+   it, which inherit this filter. */
 const struct check check_socket_keeper =
 	CHECK(socket_keeper, EXPLAIN(EAFNOSUPPORT));
 const struct check check_socket_keeper_network =
 	CHECK(socket_keeper_network, EXPLAIN(EAFNOSUPPORT));
 
 /*
- * Half of a socketpair can be bound as well, and with the host's network its
- * name would be one of the host's abstract ones; Landlock scopes only who
- * connects. The family is behind a pointer, but the length is not: AF_UNIX has
- * one byte for each of the name, at most 110, and no names of its own (2). So
- * the lengths that remain are those of internet addresses, and one that
- * AF_UNIX refuses, for programs that pass a sockaddr_storage.
+ * One half of a socketpair can be bound too, and with the host's network its
+ * name would be among the host's abstract names: Landlock scopes only the
+ * process that connects. The filter cannot read the family, which is behind a
+ * pointer, but it sees the length. For AF_UNIX that is 2 plus the length of the
+ * name, at most 110; with 2 alone the kernel chooses a name. So allow only the
+ * lengths of internet addresses (unix names of exactly these lengths pass too,
+ * see SECURITY.md), and one that AF_UNIX refuses, for programs that pass a
+ * sockaddr_storage.
  */
 static const struct clause bind_internet[] = {
 	ALLOW_IF(INT(2, sizeof(struct sockaddr_in))),
@@ -477,7 +483,7 @@ static const struct clause bind_internet[] = {
 const struct check check_bind = CHECK(bind_internet, REFUSE(EINVAL));
 
 /*
- * Left out with intent: TCP_ULP (kernel TLS), TCP_REPAIR, TCP_MD5SIG,
+ * Deliberately not allowed: TCP_ULP (kernel TLS), TCP_REPAIR, TCP_MD5SIG,
  * SO_ATTACH_*, UDP_ENCAP, XFRM policies and multicast.
  */
 #define OPTION(level, name) ALLOW_IF(INT(1, level), INT(2, name))
@@ -498,7 +504,8 @@ static const struct clause socket_options[] = {
 	OPTION(IPPROTO_TCP, TCP_DEFER_ACCEPT),
 	OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
 	OPTION(IPPROTO_IP, IP_TOS),
-	/* glibc's resolver gives up on a name server if these two fail. */
+	/* glibc's resolver gives up on a name server if these two options
+	   fail. */
 	OPTION(IPPROTO_IP, IP_RECVERR),
 	OPTION(IPPROTO_IPV6, IPV6_RECVERR),
 	OPTION(IPPROTO_IPV6, IPV6_V6ONLY),

@@ -6,10 +6,10 @@
 #include <errno.h>
 
 /*
- * Branches of a session. The fork itself, and the way into the branch's jail,
- * are explained refusals, which the keeper lets pass when it has asked for them
- * (src/keeper/pool/branch.c). What is here gives rights back that were gained
- * on the way: code that has none can do nothing with it.
+ * Branches of a session. The fork itself, and joining the branch's jail, are
+ * explained refusals: the keeper lets them pass when it has requested them
+ * (src/keeper/pool/branch.c). The calls below drop the capabilities gained on
+ * the way. They are useless to code without capabilities.
  */
 static const struct call forkable_calls[] = {
 	{ "capset", .action = ALLOW },
@@ -25,11 +25,11 @@ static const struct call subprocess_calls[] = {
 	{ "execve", .action = ALLOW },
 	{ "execveat", .check = &check_execveat },
 
-	/* Shells put their jobs into groups. */
+	/* Shells put their jobs into process groups. */
 	{ "setpgid", .action = ALLOW },
 	{ "setsid", .action = ALLOW },
 
-	/* The pid namespace is the border. musl raises by tkill. */
+	/* The pid namespace is the boundary. musl's raise() uses tkill. */
 	{ "kill", .action = ALLOW },
 	{ "tgkill", .action = ALLOW },
 	{ "tkill", .action = ALLOW },
@@ -57,15 +57,15 @@ static const struct call strict_memory_calls[] = {
 	{ "socketpair", .check = &check_socketpair_strict },
 
 	/*
-	 * The items of an epoll are as many as files times numbers they ever
-	 * had. ENOSYS: then asyncio takes poll.
+	 * No limit counts the entries of an epoll: there can be as many as
+	 * files times the numbers they ever had. On ENOSYS, asyncio uses poll.
 	 */
 	{ "epoll_create", .action = REFUSE(ENOSYS) },
 	{ "epoll_create1", .action = REFUSE(ENOSYS) },
 	CALLS_END,
 };
 
-/* Pid 1 reaps, tells of it, and watches its lifeline: nothing else is meant. */
+/* Pid 1 reaps, reports, and watches its lifeline; it needs nothing else. */
 static const struct call init_calls[] = {
 	{ "read", .action = ALLOW },
 	{ "poll", .action = ALLOW },
@@ -74,13 +74,13 @@ static const struct call init_calls[] = {
 	{ "exit_group", .action = ALLOW },
 	{ "restart_syscall", .action = ALLOW },
 	{ "sendto", .check = &check_send_connected },
-	/* Its last step: give up what it has of the keeper's memory. */
+	/* Its last step: unmap its copy of the keeper's memory. */
 	{ "munmap", .action = ALLOW },
 	CALLS_END,
 };
 
 static const struct call keeper_calls[] = {
-	/* Children in namespaces, and programs from descriptors. */
+	/* Children in namespaces, and programs executed by descriptor. */
 	{ "clone", .action = ALLOW },
 	{ "clone3", .action = ALLOW },
 	{ "execveat", .action = ALLOW },
@@ -91,7 +91,7 @@ static const struct call keeper_calls[] = {
 	{ "mount", .action = ALLOW },
 	{ "umount2", .action = ALLOW },
 	{ "pivot_root", .action = ALLOW },
-	{ "chroot", .action = ALLOW }, /* back from a root template */
+	{ "chroot", .action = ALLOW }, /* to return from a root template */
 	{ "fsopen", .action = ALLOW },
 	{ "fsconfig", .action = ALLOW },
 	{ "fsmount", .action = ALLOW },
@@ -105,7 +105,7 @@ static const struct call keeper_calls[] = {
 	{ "lchown", .action = ALLOW },
 	{ "fchownat", .action = ALLOW },
 
-	/* Lock-down: the filters of code are loaded on top of this one. */
+	/* Lock-down: the filters of code are added to this one. */
 	{ "prctl", .action = ALLOW },
 	{ "seccomp", .action = ALLOW },
 	{ "landlock_create_ruleset", .action = ALLOW },
@@ -148,7 +148,7 @@ static const struct call keeper_calls[] = {
 	{ "fcntl", .action = ALLOW },
 	{ "ioctl", .action = ALLOW },
 
-	/* Clients, by unix sockets. */
+	/* Clients, over unix sockets. */
 	{ "socket", .check = &check_socket_keeper },
 	{ "bind", .action = ALLOW },
 	{ "listen", .action = ALLOW },
@@ -166,8 +166,8 @@ static const struct call keeper_network_calls[] = {
 	CALLS_END,
 };
 
-/* A zygote joins jails and forks; the rest is the lock-down of its children,
-   which inherit this and get their own filter on top. */
+/* A zygote joins jails and forks. Everything else here is for the lock-down of
+   its children, which inherit this filter and add their own. */
 static const struct call zygote_calls[] = {
 	{ "setns", .action = ALLOW },
 	{ "unshare", .check = &check_unshare_nothing },
@@ -182,25 +182,26 @@ static const struct call zygote_calls[] = {
 	{ "prlimit64", .action = ALLOW },
 	{ "keyctl", .action = ALLOW },
 	{ "sched_setaffinity", .action = ALLOW },
-	{ "bind", .action = ALLOW }, /* or it would hide the explanation */
+	{ "bind",
+	  .action = ALLOW }, /* a refusal here would hide the explanation */
 	{ "madvise", .check = &check_madvise_zygote },
 	CALLS_END,
 };
 
-/* What code may do at the most, but no processes, programs and signals to
-   others; and the question whether an import has left threads. */
+/* At most what code may do, without processes, programs and signals to others.
+   unshare tells whether an import has left threads behind. */
 static const struct call import_calls[] = {
 	{ "unshare", .check = &check_unshare_nothing },
 	CALLS_END,
 };
 
-/* No namespace: everything that takes a pid or a path means the host's. */
+/* Without namespaces, every pid and every path is the host's. */
 static const struct call bare_calls[] = {
 	{ "kill", .check = &check_kill_own },
 	{ "tgkill", .check = &check_tgkill_own },
 
-	/* Landlock looks at neither, and the code may own what it cannot
-	   write. */
+	/* Landlock does not check these calls, and the code may own files that
+	   it cannot write. */
 	{ "chmod", .action = REFUSE(EPERM) },
 	{ "fchmod", .action = REFUSE(EPERM) },
 	{ "fchmodat", .action = REFUSE(EPERM) },
@@ -210,15 +211,16 @@ static const struct call bare_calls[] = {
 	{ "futimesat", .action = REFUSE(EPERM) },
 	{ "utimensat", .action = REFUSE(EPERM) },
 
-	/* Nor at these, which tell of any file of the user's where it came from
-	   or what others wrote there. A file that could be opened may be asked
-	   by its descriptor. EOPNOTSUPP: shutil.copystat goes on. */
+	/* Landlock does not check these either. They reveal where any file of
+	   the user came from, or what others noted there. A file that can be
+	   opened may be read by its descriptor. On EOPNOTSUPP, shutil.copystat
+	   continues. */
 	{ "getxattr", .action = REFUSE(EOPNOTSUPP) },
 	{ "lgetxattr", .action = REFUSE(EOPNOTSUPP) },
 	{ "listxattr", .action = REFUSE(EOPNOTSUPP) },
 	{ "llistxattr", .action = REFUSE(EOPNOTSUPP) },
 
-	/* A lock on a file that others read would stop them. */
+	/* Locking a file that other processes read would stop them. */
 	{ "flock", .action = REFUSE(EPERM) },
 
 	/* Limits and state of the user's other processes. */
@@ -228,8 +230,8 @@ static const struct call bare_calls[] = {
 };
 
 /*
- * A proxy moves bytes between sockets. It opens nothing, makes no memory that
- * can be executed, and no process.
+ * A proxy moves bytes between sockets. It opens no files, makes no executable
+ * memory, and starts no process.
  */
 static const struct call proxy_calls[] = {
 	{ "close", .action = ALLOW },
@@ -245,20 +247,21 @@ static const struct call proxy_calls[] = {
 	{ "setsockopt", .check = &check_setsockopt },
 	{ "getsockopt", .action = ALLOW },
 	{ "getsockname", .action = ALLOW },
-	{ "bind", .action = ALLOW }, /* to see whose an address is */
+	{ "bind",
+	  .action = ALLOW }, /* tests whether an address is this machine's */
 	{ "connect", .action = ALLOW },
 	{ "accept4", .action = ALLOW },
 	{ "shutdown", .action = ALLOW },
 	{ "sendto", .action = ALLOW },
 	{ "recvfrom", .action = ALLOW },
-	{ "pipe2", .action = ALLOW }, /* for many bytes, with splice */
+	{ "pipe2", .action = ALLOW }, /* for bulk data, with splice */
 	{ "splice", .action = ALLOW },
 	{ "fcntl", .check = &check_fcntl_proxy },
 	CALLS_END,
 };
 
-/* Loaded on top of the filter of code, when the keeper has the listener: it
-   takes away what the steps between the two need. */
+/* Added to the filter of code once the keeper has the listener: removes what
+   the steps between the two need. */
 static const struct call closing_calls[] = {
 	{ "seccomp", .action = REFUSE(ENOSYS) },
 	{ "prlimit64", .check = &check_prlimit },
@@ -267,9 +270,9 @@ static const struct call closing_calls[] = {
 
 static const struct call closing_strict_calls[] = {
 	/*
-	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
-	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
-	 * only with "options single-request" in resolv.conf.
+	 * RLIMIT_NOFILE does not count a descriptor in flight, nor does
+	 * RLIMIT_AS count the buffer it refers to. Without sendmmsg, glibc's
+	 * resolver works only with "options single-request" in resolv.conf.
 	 */
 	{ "sendmsg", .action = REFUSE(EPERM) },
 	{ "sendmmsg", .action = REFUSE(EPERM) },
@@ -277,12 +280,11 @@ static const struct call closing_strict_calls[] = {
 };
 
 /*
- * fsync needs no right to write: on a read-only file of the host it makes the
- * disk empty its cache, and every writer of the machine waits for that. The
- * writable directories are memory, or are removed after the run, and what goes
- * to a directory of mode rw is synced by the commit: nothing is lost by not
- * doing it. Programs must not notice, since databases and atomic writes check
- * it.
+ * fsync needs no write permission: on a read-only file of the host it makes the
+ * disk flush its cache, and every writer on the machine waits for that. Nothing
+ * is lost by skipping it: the writable directories are in memory or are removed
+ * after the run, and the commit syncs what goes to a directory of mode rw. It
+ * must appear to succeed, since databases and atomic writes check the result.
  */
 static const struct call closing_unsynced_calls[] = {
 	{ "fsync", .action = IGNORE },

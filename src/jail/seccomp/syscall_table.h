@@ -1,15 +1,14 @@
 /*
  * syscall_table: which system calls a process may make, as data.
  *
- * This is the whole seccomp policy: the rows of every process in
- * syscall_base.c, what flags change in syscall_table.c, and what arguments
- * decide in syscall_check.c. It is read by tools/gen_filter.c when Remit is
- * built, and by nothing at run time.
+ * This is the whole seccomp policy: the rows of every process are in
+ * syscall_base.c, the changes by flags in syscall_table.c, and the checks of
+ * arguments in syscall_check.c. tools/gen_filter.c reads it when Remit is
+ * built; nothing reads it at run time.
  *
- * Every system call we know has one row in the first layer. A layer is a list
- * of rows that holds for the variants with its properties; where two layers
- * name the same call, the later one wins. So what a flag grants is exactly
- * what its layer says, and can be read in one place:
+ * Every known system call has one row in the first layer. A layer is a list of
+ * rows for the variants with its properties. If two layers name the same call,
+ * the later one wins. So a flag grants exactly what is in its layer:
  *
  *	variant                  layers, in this order
  *	0                        base
@@ -31,29 +30,30 @@
  *	FILTER_CLOSING_DIRECT    everything allowed, then closing
  *	FILTER_CLOSING_DIRECT_STRICT  the same, then closing_strict
  *
- * A row answers with its action, or, if it has a check, with what the check
- * says about the arguments. Answers:
+ * A row has an action, or a check that chooses the action by the arguments:
  *
- *	ALLOW           the kernel does it
- *	REFUSE(EPERM)   known, and not for you
+ *	ALLOW           the kernel executes the call
+ *	REFUSE(EPERM)   a known call that is forbidden
  *	REFUSE(ENOSYS)  "no such call": libraries fall back to what is allowed.
- *	                Also the answer for any number without a row, so that a
- *	                new kernel does not widen an old policy
- *	EXPLAIN(EPERM)  the same for the caller, but the keeper answers it, and
- *	                the result says that it was tried (seccomp_unotify(2)).
- *	                Where nobody listens the kernel itself answers ENOSYS:
- *	                so it is a refusal in filters that have no listener too,
- *	                and theirs hide nothing, since of two equal answers that
- *	                of the newest filter counts. REFUSE comes before it
- *	IGNORE          the caller is told that it worked, and nothing is done:
- *	                for calls that must not fail and need not happen
- *	KILL            nothing but an exploit calls this
+ *	                Numbers without a row get this too, so that a new kernel
+ *	                does not widen an old policy
+ *	EXPLAIN(EPERM)  like REFUSE for the caller, but the keeper answers the
+ *	                call and reports the attempt in the result
+ *	                (seccomp_unotify(2)). Without a listener the kernel
+ *	                answers ENOSYS, so it is a refusal in filters without
+ *	                one too. Those do not hide the explanation: of two
+ *	                equal actions, that of the newest filter counts. A
+ *	                REFUSE in any filter takes precedence
+ *	IGNORE          the call reports success and does nothing: for calls
+ *	                that must not fail and need not happen
+ *	KILL            only an exploit makes this call
  *
- * Two things come before all rows: the wrong architecture is killed, and so
- * are x32 numbers, because both would read these numbers as other calls.
+ * Two checks come before all rows. A call from another architecture is killed,
+ * and so is one with an x32 number, since both give these numbers another
+ * meaning.
  *
- * To allow a call: change its row, say why next to it, run the unit tests,
- * and renew tests/unit/jail/verdicts.txt (see test_filter.c).
+ * To allow a call: change its row, write the reason next to it, run the unit
+ * tests, and renew tests/unit/jail/verdicts.txt (see test_filter.c).
  */
 #ifndef REMIT_SYSCALL_TABLE_H
 #define REMIT_SYSCALL_TABLE_H
@@ -67,14 +67,14 @@
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
 #define IGNORE	    REFUSE(0) /* the kernel returns 0 */
 #define KILL	    SECCOMP_RET_KILL_PROCESS
-/* The kernel does not look at these low bits: they are for the keeper. */
+/* The kernel ignores these low bits; the keeper reads them. */
 #define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 
 /*
- * True if (argument & mask) == value. A register has 64 bits, and the kernel
- * reads only 32 of them where it declares an int: comparing all 64 there is
- * how TIOCSTI got past filters (CVE-2019-10063). Use INT for those, WORD for
- * longs and pointers. A condition left empty is true.
+ * True if (argument & mask) == value. A register has 64 bits, but if the kernel
+ * declares an argument as int it reads only 32 of them. Filters that compared
+ * all 64 there let TIOCSTI pass (CVE-2019-10063). Use INT for such arguments,
+ * WORD for longs and pointers. An empty condition is true.
  */
 struct condition {
 	uint8_t arg;
@@ -88,7 +88,8 @@ struct condition {
 
 #define CLAUSE_CONDITIONS 3
 
-/* If all conditions hold, this is the action. The first such clause wins. */
+/* If all conditions are true, this is the action. The first such clause
+   wins. */
 struct clause {
 	struct condition all[CLAUSE_CONDITIONS];
 	uint32_t action;
@@ -107,10 +108,11 @@ struct check {
 struct call {
 	const char *name;
 	uint32_t action;
-	const struct check *check; /* if set, asked instead of action */
+	const struct check *check; /* if set, used instead of action */
 };
 
-/* Properties of the special variants, next to the bits of filter_flag. */
+/* Properties of the special variants, in addition to the bits of
+   filter_flag. */
 enum layer_property {
 	LAYER_INIT = 16,
 	LAYER_KEEPER = 32,
@@ -123,32 +125,32 @@ enum layer_property {
 };
 
 struct layer {
-	const struct call *calls; /* up to CALLS_END */
-	unsigned needs;		  /* the variants that have all of these */
-	bool from_scratch;	  /* what was allowed so far becomes EPERM */
-	bool kills_rest;	  /* what it does not name is killed */
-	bool allows_rest;	  /* what it does not name is allowed */
+	const struct call *calls; /* ends with CALLS_END */
+	unsigned needs;	   /* for variants with all of these properties */
+	bool from_scratch; /* what earlier layers allowed becomes EPERM */
+	bool kills_rest;   /* calls without a row here are killed */
+	bool allows_rest;  /* calls without a row here are allowed */
 };
 
 #define CALLS_END { .name = NULL }
 
-/* The first layer. A name that has no row in it is a mistake. */
+/* The first layer. Every name must have a row in it. */
 extern const struct call syscall_base[];
 
 extern const struct layer syscall_layers[];
 extern const size_t syscall_layer_count;
 
-/* The properties of a variant of filter.h. */
+/* The properties of a variant in filter.h. */
 unsigned syscall_variant_properties(unsigned variant);
 
 /*
- * By number, the calls that libseccomp 2.5.4 may not know. Since 424 a new
- * call has the same number on every architecture.
+ * Names of calls that libseccomp 2.5.4 may not know, by number. From 424 on, a
+ * new call has the same number on every architecture.
  */
 extern const char *const syscall_late_names[];
 extern const size_t syscall_late_count;
 
-/* ---- the calls whose arguments decide (syscall_check.c) ---- */
+/* ---- calls that are checked by their arguments (syscall_check.c) ---- */
 
 extern const struct check check_thread;
 extern const struct check check_any_child;
@@ -177,7 +179,7 @@ extern const struct check check_personality;
 extern const struct check check_prlimit;
 extern const struct check check_prlimit_own;
 
-/* A mode in this argument without setuid and setgid bits. */
+/* This argument is a mode without setuid and setgid bits. */
 extern const struct check check_mode_1;
 extern const struct check check_mode_2;
 extern const struct check check_mode_3;
