@@ -1,9 +1,9 @@
 /*
  * flow: bytes on their way in one direction, from one socket to another.
  *
- * The first ones lie in a buffer, where they can be looked at. When many follow
- * each other, they go through a pipe instead, and the kernel moves pages and
- * copies nothing (splice(2)).
+ * The first bytes go through a buffer, where they can be inspected. When many
+ * bytes arrive in a row, they go through a pipe instead: the kernel moves pages
+ * and copies nothing (splice(2)).
  */
 #ifndef REMIT_FLOW_H
 #define REMIT_FLOW_H
@@ -19,34 +19,36 @@
 
 struct flow {
 	char data[FLOW_BYTES];
-	size_t start, len; /* len: in the pipe, if there is one */
-	bool ended;	   /* no more will come */
-	bool closed;	   /* and the other side was told */
-	bool filled;	   /* the last bytes that came took all the room */
-	bool ragged;	   /* it ended without saying so, in TLS */
-	int pipe[2];	   /* -1: none yet */
+	size_t start, len; /* len: bytes in the buffer or in the pipe */
+	bool ended;	   /* the source will send no more */
+	bool closed;	   /* the target has been told so */
+	bool filled;	   /* the last read filled all the space */
+	bool ragged;	   /* TLS ended without a close notification */
+	int pipe[2];	   /* -1: no pipe yet */
 };
 
 /* Where bytes come from or go to. */
 struct flow_end {
 	int fd;
-	struct tls *tls; /* NULL: as they are */
+	struct tls *tls; /* NULL: without TLS */
 };
 
 void flow_open(struct flow *f);
 void flow_close(struct flow *f);
 
-/* Take what has come, until so many bytes lie in the buffer. -1 if the
-   connection is broken. */
+/* Read what has arrived, until the buffer contains `most` bytes. Returns -1 if
+   the connection is broken. */
 int flow_pull(struct flow *f, struct flow_end from, size_t most) must_check;
-/* Hand it on; *sent bytes were. */
+/* Write to the target; *sent is the number of bytes written. Returns -1 if the
+   connection is broken. */
 int flow_push(struct flow *f, struct flow_end to, size_t *sent) must_check;
-/* So many came at once that a pipe would help; it goes on without one. */
+/* Whether a pipe would help, since the last read filled the buffer. The flow
+   also works without one. */
 bool flow_is_full(const struct flow *f);
-/* From now on by a pipe; nothing is on the way. */
+/* Switch to a pipe. The buffer must be empty. */
 int flow_pipe(struct flow *f) must_check;
 bool flow_is_piped(const struct flow *f);
-/* More would find room. */
+/* Whether more bytes can be read into it. */
 bool flow_has_space(const struct flow *f);
 
 #endif

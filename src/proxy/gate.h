@@ -1,7 +1,7 @@
 /*
- * gate: the inside of the proxy process. It answers questions for names, takes
- * connections, and lets them through or not. Nothing is allocated once it
- * runs: all tables have their size.
+ * gate: the inside of the proxy process. It answers DNS questions, accepts
+ * connections, and lets them through or refuses them. All tables have a fixed
+ * size: nothing is allocated once it runs.
  */
 #ifndef REMIT_GATE_H
 #define REMIT_GATE_H
@@ -19,12 +19,12 @@
 
 struct gate;
 
-/* Look-ups at once; more names wait for nothing and are lost for a moment. */
+/* Concurrent look-ups. Beyond that, a name counts as unknown for a moment. */
 #define LOOKUPS_MAX 32
 
 struct lookup {
 	struct gate *gate;
-	struct name *name; /* NULL: free */
+	struct name *name; /* NULL: not in use */
 	enum dns_type type;
 	uint16_t id;
 	unsigned tries;
@@ -33,16 +33,17 @@ struct lookup {
 };
 
 /*
- * Connections to hosts that nobody has allowed or refused yet. They wait while
- * the keeper has somebody asked, one question after the other.
+ * Connections to hosts that no rule names and no person has decided on. They
+ * wait while the keeper prompts a person, one prompt at a time.
  */
 struct pending {
 	bool prompts;
-	uint32_t count;	 /* questions so far: the id of the last */
-	bool is_waiting; /* for the answer to that one: */
+	uint32_t count;	 /* prompts so far: the id of the last */
+	bool is_waiting; /* for the answer to the last prompt, which is about:
+			  */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
-	/* What was said for the whole run. */
+	/* The answers that apply to the whole run. */
 	struct pending_answer {
 		char host[HOST_NAME_SIZE];
 		uint16_t port;
@@ -51,7 +52,7 @@ struct pending {
 	uint32_t answer_count;
 };
 
-/* A way out that listens. */
+/* A listener of the jail. */
 struct gate_port {
 	struct gate *gate;
 	struct source on;
@@ -61,11 +62,12 @@ struct gate {
 	struct loop loop;
 	struct host_rules rules;
 	struct relay_use uses[HOST_RULES_MAX];
-	bool explicit_proxy; /* clients may ask for a proxy */
+	bool explicit_proxy; /* accept explicit proxy requests */
 	struct vault vault;
-	struct tls_ends *ends; /* for those with TLS; else NULL */
+	struct tls_ends
+		*ends; /* if a host's TLS is terminated here; else NULL */
 	struct pending pending;
-	bool allows_public; /* public hosts that no rule names, too */
+	bool allows_public; /* also public hosts that no rule names */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;
@@ -75,26 +77,26 @@ struct gate {
 	struct lookup lookups[LOOKUPS_MAX];
 	struct relay relays[RELAYS_MAX];
 	size_t relay_count; /* in use */
-	size_t piped_count; /* directions of them that have a pipe */
+	size_t piped_count; /* directions that have a pipe */
 };
 
-/* Watch what pid 1 has sent, and the keeper's line. */
+/* Watch the sockets from pid 1, and the line to the keeper. */
 int gate_open(struct gate *g, int line, const int *fds, size_t count,
 	      struct remit_error *err) must_check;
-/* Until the line closes or something fails. */
+/* Run until the line closes or the event loop fails. */
 void gate_run(struct gate *g);
-/* A connection has ended: there is room for another. */
+/* Called when a connection has ended: accept connections again. */
 void gate_resume_accepting(struct gate *g);
 
-/* The keeper has an answer (admission.c). */
+/* Called when the keeper has sent an answer (admission.c). */
 void pending_settle(struct gate *g, const struct proxy_prompt_answer *a);
 
 /* ---- dns/lookup.c ---- */
 
 void lookup_init(struct lookup *l, struct gate *g);
 
-/* Find a name that is new or whose time is over; then, perhaps at once,
-   relays_wake() is called. */
+/* Look up a name that is new or whose time is over. Then calls relays_wake(),
+   possibly before returning. */
 void lookup_start(struct gate *g, struct name *n);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * proxy_params: what the keeper tells a proxy that it starts, in one message of
- * fixed size over its line. Both are the same program, so nothing is parsed.
+ * proxy_params: the parameters that the keeper sends to a proxy, in one message
+ * of fixed size over its line. Both are the same program, so nothing is parsed.
  */
 #ifndef REMIT_PROXY_PARAMS_H
 #define REMIT_PROXY_PARAMS_H
@@ -10,7 +10,7 @@
 
 #define PROXY_MAGIC 0x52505831u
 
-/* Descriptors of a proxy that was just started. */
+/* The descriptors of a new proxy. */
 enum {
 	PROXY_LINE,
 	PROXY_EGRESS,
@@ -18,13 +18,13 @@ enum {
 	PROXY_FDS,
 };
 
-/* Of one run; all further hosts are refused. Nobody is to be asked until he
-   says yes to everything. */
+/* Prompts in one run; further hosts are refused. A person who is prompted too
+   often says yes to everything. */
 #define PENDING_PROMPTS_MAX 32
 
 /*
- * Later, if the policy has network_ask: what the proxy asks of the keeper, and
- * what it is told. The keeper believes no byte of it.
+ * The later messages, if the policy has network_ask: a prompt from the proxy,
+ * and the answer to it. The keeper trusts no byte of a prompt.
  */
 struct proxy_prompt {
 	uint32_t id;
@@ -39,13 +39,13 @@ struct proxy_prompt_answer {
 
 struct proxy_params {
 	uint32_t magic;
-	int32_t keeper; /* its process */
-	uint32_t uid;	/* to be, if by_root */
+	int32_t keeper; /* its pid */
+	uint32_t uid;	/* the proxy's user, if by_root */
 	bool by_root;
 	bool unfiltered;     /* only in test builds */
-	bool explicit_proxy; /* clients may ask for a proxy */
-	bool prompts;	     /* hosts that no rule names are questions */
-	bool allows_public;  /* public hosts that no rule names, too */
+	bool explicit_proxy; /* accept explicit proxy requests */
+	bool prompts;	     /* prompt for hosts that no rule names */
+	bool allows_public;  /* also public hosts that no rule names */
 	struct host_rules rules;
 	struct vault vault;
 };

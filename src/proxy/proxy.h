@@ -1,11 +1,12 @@
 /*
- * proxy: the process that holds the ways out of one jail, seen from the keeper.
+ * proxy: the process through which one jail reaches the network, as the keeper
+ * sees it.
  *
- * It is a child of the keeper on the host's network, forked by the proxy
- * launcher and so with nothing of the keeper's memory, of a user of its own if
- * started by root, with no rights, no files and a filter that knows sockets
- * only. It dies with the keeper's end of its line; the keeper ends the jail if
- * it dies before.
+ * It is a child of the keeper on the host's network. The proxy launcher forks
+ * it, so it has nothing of the keeper's memory. If started by root it has a
+ * separate user. It has no capabilities, no files, and a filter that allows
+ * only socket calls. It dies when the keeper closes its line. If it dies
+ * earlier, the keeper ends the jail.
  */
 #ifndef REMIT_PROXY_H
 #define REMIT_PROXY_H
@@ -19,30 +20,32 @@
 #include "proxy/proxy_launcher.h"
 
 struct proxy {
-	pid_t pid;	       /* 0: there is none (any more) */
-	int line;	       /* its life */
-	int egress;	       /* for pid 1 of the jail, until it is started */
-	struct ledger *ledger; /* NULL: there was none */
+	pid_t pid;  /* 0: none, or it has ended */
+	int line;   /* ends the proxy when it is closed */
+	int egress; /* for pid 1 of the jail, until that is started */
+	struct ledger *ledger; /* NULL: there was no proxy */
 	struct uid_lease lease;
 };
 
 #define PROXY_INIT { .line = -1, .egress = -1, .lease = UID_LEASE_INIT }
 
-/* For a plan that is proxied, with what its session's client has given, or
-   NULL. It waits for what pid 1 of the jail sends. */
+/* Start a proxy for a plan that is proxied, with the secrets that the session's
+   client has given (or NULL). It waits for the sockets from pid 1 of the
+   jail. */
 int proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
 		const struct plan *plan, const struct secrets *given,
 		struct remit_error *err) must_check;
-/* The keeper has reaped this child. True if it was the proxy. */
+/* Called when the keeper has reaped this child. Returns whether it was the
+   proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);
-/* End it and wait for that; what it wrote down stays. False if it had died, or
-   was about to, by anybody else. */
+/* End the proxy and wait for its death. The ledger stays. Returns false if the
+   proxy had died, or was about to die, for another reason. */
 bool proxy_end(struct proxy *p);
-/* Kill it and wait for its end; what it wrote down is gone. */
+/* Kill the proxy and wait for its death. The ledger is freed. */
 void proxy_free(struct proxy *p);
 
-/* The process itself, with descriptors as in proxy/params.h. Returns only if it
-   never became one, or the jail did not (0). */
+/* The main function of the process, with the descriptors of proxy/params.h.
+   Returns only if it could not start (1), or if the jail was not built (0). */
 int proxy_main(void);
 
 #endif

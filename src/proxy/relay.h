@@ -1,10 +1,10 @@
 /*
- * relay: one connection of the jail, from its first byte to the last.
+ * relay: one connection of the jail, from its first byte to its last.
  *
- *	reading its head → finding the host → connecting → open
+ *	reading its head → resolving the host → connecting → open
  *
- * Whom it is for says the address that it was made to. The bytes are looked at
- * only to see that they do not name somebody else.
+ * The address that the code connected to identifies the host. The bytes are
+ * inspected only to check that they do not name another host.
  */
 #ifndef REMIT_RELAY_H
 #define REMIT_RELAY_H
@@ -17,9 +17,9 @@
 #include "proxy/flow.h"
 #include "proxy/ledger.h"
 
-/* Of one jail at once; more wait in the kernel. */
+/* Concurrent connections of one jail; more wait in the kernel. */
 #define RELAYS_MAX 128
-/* Directions with a pipe, of all of these. */
+/* How many directions of these may have a pipe. */
 #define RELAYS_PIPED 16
 
 struct gate;
@@ -27,14 +27,14 @@ struct gate;
 enum relay_state {
 	RELAY_FREE,
 	RELAY_HEAD,
-	RELAY_PENDING, /* somebody is asked whether it may be */
+	RELAY_PENDING, /* waiting for a person's answer to a prompt */
 	RELAY_RESOLVING,
 	RELAY_CONNECTING,
-	RELAY_HANDSHAKE, /* the host has to prove who it is */
+	RELAY_HANDSHAKE, /* the host must prove its identity */
 	RELAY_OPEN,
 };
 
-/* What has gone by an entry. */
+/* What has been used of an entry's limits. */
 struct relay_use {
 	uint64_t connections, bytes;
 };
@@ -43,19 +43,20 @@ struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct host_rule any_rule; /* of a host that is only public */
-	struct relay_use any_use;  /* of that */
+	struct host_rule any_rule; /* the rule for a host that no entry names */
+	struct relay_use any_use;  /* its use */
 	struct name *name;	   /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
-	bool is_allowed;  /* a person has said so */
-	bool is_explicit; /* it will say whom it is for, to a proxy */
-	bool is_single;	  /* it has one request, which is looked at */
-	const struct http_header *credential; /* of that, or NULL */
-	const struct tls_end *tls_end;	      /* TLS ends here; else NULL */
-	struct http_body body;		      /* of that */
-	int code, peer;			      /* sockets, or -1 */
-	struct tls *code_tls, *peer_tls;      /* what is spoken there */
+	bool is_allowed;  /* by a person */
+	bool is_explicit; /* an explicit proxy request will name the host */
+	bool is_single;	  /* carries one request, which is inspected */
+	const struct http_header *credential; /* for this request, or NULL */
+	const struct tls_end
+		*tls_end;      /* if TLS is terminated here; else NULL */
+	struct http_body body; /* of this request */
+	int code, peer;	       /* sockets, or -1 */
+	struct tls *code_tls, *peer_tls; /* TLS on these sockets, or NULL */
 	struct source on_code, on_peer;
 	struct timer timer;
 	struct addresses targets;
@@ -64,41 +65,45 @@ struct relay {
 	struct flow out, in;
 };
 
-/* A connection was taken; there is room. */
+/* Begin with a connection that was accepted. A relay must be free. */
 void relay_begin(struct gate *g, int fd);
-/* A name is known or lost: who waited for it goes on. */
+/* Called when a name is known or lost: continues the relays that wait for
+   it. */
 void relays_wake(struct gate *g, struct name *n);
 
 /*
- * ---- admission.c: whether it may go on, from its first byte: whom it is for,
- * whether its bytes say the same, and what its entry allows ----
+ * ---- admission.c: whether the connection may go on: which host it is for,
+ * whether its bytes name the same host, and what its entry allows ----
  */
 
-/* It was made; then: the code has said more. */
+/* Called when the connection was made, and later when the code has sent
+   more. */
 void admission_start(struct relay *r);
 void admission_continue(struct relay *r);
 
-/* It was held, and somebody has said whether it may go on. */
+/* Called when a person has decided on a pending connection. */
 void admission_settle(struct relay *r, bool is_allowed);
 
-/* It is open, and so many bytes have come at the end of what is to be sent and
-   received. -1 if that is noted as refused, and it must be cut. */
+/* Called when the connection is open and `sent` and `received` more bytes have
+   arrived at the ends of the two flows. Returns -1 if that was recorded as a
+   refusal and the connection must be cut. */
 int admission_account(struct relay *r, size_t sent, size_t received) must_check;
 
-/* ---- what the relay does for it ---- */
+/* ---- what the relay does for admission.c ---- */
 
-/* Call admission_continue() when the code says more. */
+/* Call admission_continue() when the code sends more. */
 void relay_await_head(struct relay *r);
-/* Let it wait until admission_settle(). */
+/* Suspend the connection until admission_settle(). */
 void relay_suspend(struct relay *r);
-/* What it has said, up to HEAD_MAX bytes. -1 if the connection is broken. */
+/* Read what the code has sent, up to HEAD_MAX bytes. Returns -1 if the
+   connection is broken. */
 int relay_read_head(struct relay *r) must_check;
-/* It speaks TLS, with us: what it has said is its hello. */
+/* Terminate TLS here; what the code has sent is its hello. */
 int relay_end_tls(struct relay *r) must_check;
-/* Let it through: find the host, and connect. */
+/* Let the connection through: resolve the host, and connect. */
 void relay_resolve(struct relay *r);
 void relay_refuse(struct relay *r, enum ledger_why why);
-/* It has ended by itself; it is broken. */
+/* End a connection that is complete; cut one that is broken. */
 void relay_end(struct relay *r);
 void relay_cut(struct relay *r);
 
