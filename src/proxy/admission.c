@@ -1,6 +1,7 @@
 /*
  * admission: whether a connection of the jail may go on, from its first byte:
- * whom it is for, whether its bytes say the same, and what its entry allows.
+ * which host it is for, whether its bytes name the same host, and what its
+ * entry allows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +14,14 @@
 #include "proxy/relay.h"
 
 _Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < FLOW_BYTES,
-	       "a new head finds room in a flow");
+	       "a rewritten head fits into a flow");
 
-/* ---- hosts that nobody has allowed or refused yet ---- */
+/* ---- hosts that no rule names and no person has decided on ---- */
 
 enum pending_outcome {
 	PENDING_HOST_REFUSED,
 	PENDING_HOST_ALLOWED,
-	PENDING_HOST_ASKED, /* the relay is suspended, and will be told */
+	PENDING_HOST_ASKED, /* the relay is suspended until the answer */
 };
 
 static const struct pending_answer *
@@ -54,7 +55,8 @@ pending_ask(struct gate *g, const struct relay *r)
 	return h->is_waiting ? 0 : -1;
 }
 
-/* What leads to no public host is no question: the answer would be wrong. */
+/* Prompt only for what can be a public host: for others a yes would not
+   help. */
 static bool
 pending_can_ask(const struct relay *r)
 {
@@ -64,7 +66,7 @@ pending_can_ask(const struct relay *r)
 			   address_class(&a) == ADDRESS_PUBLIC);
 }
 
-/* For a relay whose host no entry names. */
+/* Decide on a relay whose host no entry names. */
 static enum pending_outcome
 pending_check(struct gate *g, struct relay *r)
 {
@@ -88,13 +90,14 @@ pending_remember(struct pending *h, bool is_allowed)
 {
 	struct pending_answer *s = &h->answers[h->answer_count++];
 
-	/* There is room for the answer to every question. */
+	/* There is space for the answer to every prompt. */
 	memcpy(s->host, h->host, sizeof(s->host));
 	s->port = h->port;
 	s->is_allowed = is_allowed;
 }
 
-/* The next that is held, if anybody may still be asked. */
+/* Prompt for the next pending host, or refuse what may not be asked any
+   more. */
 static void
 pending_ask_next(struct gate *g)
 {
@@ -117,7 +120,7 @@ pending_settle(struct gate *g, const struct proxy_prompt_answer *a)
 	if (!h->is_waiting || a->id != h->count)
 		return;
 	h->is_waiting = false;
-	/* A no is a no. */
+	/* A no always applies to the whole run. */
 	if (a->allowed != 1)
 		pending_remember(h, a->allowed != 0);
 	for (int i = 0; i < RELAYS_MAX; i++)
@@ -126,9 +129,10 @@ pending_settle(struct gate *g, const struct proxy_prompt_answer *a)
 	pending_ask_next(g);
 }
 
-/* ---- what entries say ---- */
+/* ---- the entries ---- */
 
-/* What has gone by its entry; of those that have none it counts for nobody. */
+/* What has been used of its entry's limits. Without an entry, each connection
+   is counted alone. */
 static struct relay_use *
 use_of(struct relay *r)
 {
@@ -137,8 +141,9 @@ use_of(struct relay *r)
 		       : &r->gate->uses[r->rule - r->gate->rules.rows];
 }
 
-/* What no entry names may still be public, and then its bytes are nobody's
-   affair; or somebody has allowed it, as if by an entry without words. */
+/* A host that no entry names may still be public, and then its bytes are not
+   inspected. Or a person has allowed it, and then it is treated like an entry
+   without words. */
 static const struct host_rule *
 rule_or_any(struct relay *r, const struct host_rule *rule)
 {
@@ -154,7 +159,7 @@ rule_or_any(struct relay *r, const struct host_rule *rule)
 	return &r->any_rule;
 }
 
-/* No entry names its host. */
+/* Decide on a host that no entry names. */
 static enum pending_outcome
 check_unnamed(struct relay *r)
 {
@@ -165,7 +170,7 @@ check_unnamed(struct relay *r)
 	return v;
 }
 
-/* All that was asked of it is as it should be. */
+/* Every check has passed. */
 static void
 let_through(struct relay *r)
 {
@@ -182,7 +187,7 @@ let_through(struct relay *r)
 
 /* ---- plain requests ---- */
 
-/* No other form of a target names no other host. */
+/* Other forms of a request target may name another host. */
 static bool
 is_origin_form(struct http_text t)
 {
@@ -202,14 +207,14 @@ check_request(const struct relay *r, const struct http_head *h)
 	if (h->is_ambiguous)
 		return LEDGER_OTHER_REQUEST;
 	method = host_method(h->method.text, h->method.len);
-	/* TRACE would say the credential back. */
+	/* TRACE would return the credential to the code. */
 	if ((r->rule->methods && !(method & r->rule->methods)) ||
 	    (r->credential && !method))
 		return LEDGER_OTHER_METHOD;
 	return LEDGER_LET_THROUGH;
 }
 
-/* Put the new head in the old one's place. */
+/* Replace the head by the rewritten one. */
 static enum ledger_why
 write_request(struct relay *r, const struct http_head *h,
 	      struct http_text target)
@@ -242,7 +247,7 @@ read_request(struct relay *r, enum ledger_why *why)
 	return found;
 }
 
-/* ---- hellos ---- */
+/* ---- TLS hellos ---- */
 
 static enum head
 read_hello(const struct relay *r, enum ledger_why *why)
@@ -258,7 +263,7 @@ read_hello(const struct relay *r, enum ledger_why *why)
 
 static void read_bytes(struct relay *r);
 
-/* The hello names its host: the request is inside. */
+/* The hello names the right host: the request is inside the TLS connection. */
 static void
 open_tls(struct relay *r)
 {
@@ -268,7 +273,7 @@ open_tls(struct relay *r)
 		read_bytes(r);
 }
 
-/* The bytes of a connection to whom it names, or all of a tunnel's. */
+/* Check the bytes of a connection to a named host, or of a tunnel. */
 static void
 read_bytes(struct relay *r)
 {
@@ -283,7 +288,7 @@ read_bytes(struct relay *r)
 		open_tls(r);
 		return;
 	}
-	/* Somebody who only looked whether there is a host. */
+	/* The code only tested whether the host can be reached. */
 	if (found == HEAD_MORE && !r->out.len)
 		relay_end(r);
 	else if (why == LEDGER_LET_THROUGH)
@@ -292,7 +297,8 @@ read_bytes(struct relay *r)
 		relay_refuse(r, why);
 }
 
-/* For what an entry names, and not for what a person allows later. */
+/* Use credentials only for hosts that an entry names, not for those that a
+   person allows later. */
 static void
 find_credential(struct relay *r)
 {
@@ -306,7 +312,7 @@ find_credential(struct relay *r)
 		r->tls_end = &g->ends->rows[v - g->vault.rows];
 }
 
-/* Its entry is known: do its bytes have to say anything? */
+/* The entry is known: check its bytes, unless it allows any. */
 static void
 start_reading(struct relay *r)
 {
@@ -321,14 +327,14 @@ start_reading(struct relay *r)
 		read_bytes(r);
 }
 
-/* ---- clients that ask for a proxy ---- */
+/* ---- explicit proxy requests ---- */
 
 static int
 send_to_code(struct relay *r, const char *text)
 {
 	size_t len = strlen(text);
 
-	/* A socket that has sent nothing yet takes it whole. */
+	/* A socket that has sent nothing yet accepts all of it. */
 	return sendto(r->code, text, len, MSG_NOSIGNAL, NULL, 0) == (ssize_t)len
 		       ? 0
 		       : -1;
@@ -349,7 +355,7 @@ send_refusal(struct relay *r, const char *status)
 		relay_end(r);
 }
 
-/* Whom it asks for; its entry, if there is one. */
+/* Set the requested host, and its entry if there is one. */
 static void
 set_proxy_target(struct relay *r, const struct http_proxy_request *a)
 {
@@ -385,7 +391,7 @@ open_tunnel(struct relay *r, const struct http_head *h)
 		start_reading(r);
 }
 
-/* A request through a proxy is the only one of its connection. */
+/* An explicit proxy connection carries only one request. */
 static void
 pass_request(struct relay *r, const struct http_head *h,
 	     const struct http_proxy_request *a)
@@ -477,7 +483,7 @@ is_proxy_client(const struct relay *r, const struct address *to)
 	       address_equal(to, &own);
 }
 
-/* Whom the connection was made to, by the kernel's word. */
+/* The address that the code connected to, as the kernel reports it. */
 static int
 identify_target(struct relay *r)
 {
@@ -504,7 +510,7 @@ identify_target(struct relay *r)
 	return 0;
 }
 
-/* Whom it is for is known. */
+/* The target is known: check it. */
 static void
 check_target(struct relay *r)
 {
@@ -546,7 +552,7 @@ admission_settle(struct relay *r, bool is_allowed)
 	}
 }
 
-/* ---- once it is open ---- */
+/* ---- open connections ---- */
 
 int
 admission_account(struct relay *r, size_t sent, size_t received)

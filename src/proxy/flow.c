@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-/* At one go; the pipe holds less. */
+/* How much one splice may move; the pipe is smaller. */
 #define SPLICE_BYTES_MAX (1 << 20)
 
 void
@@ -41,7 +41,7 @@ flow_pipe(struct flow *f)
 		f->pipe[0] = f->pipe[1] = -1;
 		return -1;
 	}
-	/* Where there is no more to be had it holds less. */
+	/* Best effort: if the pipe limit is lower, keep the default size. */
 	fcntl(f->pipe[1], F_SETPIPE_SZ, FLOW_PIPE_BYTES);
 	return 0;
 }
@@ -49,12 +49,13 @@ flow_pipe(struct flow *f)
 bool
 flow_has_space(const struct flow *f)
 {
-	/* How much a pipe still takes depends on how the bytes came: so it is
-	   emptied first. */
+	/* How much a pipe still takes depends on the sizes of the writes, so
+	   empty it first. */
 	return flow_is_piped(f) ? !f->len : f->start + f->len < FLOW_BYTES;
 }
 
-/* All there is, if it finds room: no event tells of what is decrypted. */
+/* Read everything that fits: no event reports bytes that TLS has already
+   decrypted. */
 static ssize_t
 flow_recv_decrypted(struct flow *f, struct tls *tls, size_t space)
 {
@@ -69,7 +70,7 @@ flow_recv_decrypted(struct flow *f, struct tls *tls, size_t space)
 		len += (size_t)n;
 	}
 	f->ragged = tls_is_truncated(tls);
-	/* The end, or that it is broken, is seen at the next call. */
+	/* The next call returns the end or the error. */
 	return len ? (ssize_t)len : n;
 }
 
@@ -131,7 +132,8 @@ flow_push(struct flow *f, struct flow_end to, size_t *sent)
 	f->len -= (size_t)n;
 	f->start = f->len ? f->start + (size_t)n : 0;
 	if (f->ended && !f->len && !f->closed) {
-		/* Who reads it must see if it was cut off. */
+		/* The reader must be able to see a truncation: send no close
+		   notification after one. */
 		if (to.tls && !f->ragged)
 			tls_close_notify(to.tls);
 		shutdown(to.fd, SHUT_WR);

@@ -6,12 +6,13 @@
 #include "proxy/dns/dns.h"
 #include "proxy/params.h"
 
-/* Questions at one event: others shall have their turn. */
+/* How many DNS questions to answer per event, so that other sockets get their
+   turn. */
 #define QUESTIONS_PER_EVENT 32
 
-/* ---- names ---- */
+/* ---- DNS ---- */
 
-/* What a question is answered with; the address is left alone if there is
+/* Decide how to answer a question. *address is left unchanged if there is
    none. */
 static enum dns_code
 resolve_question(struct gate *g, const struct dns_question *q,
@@ -23,10 +24,12 @@ resolve_question(struct gate *g, const struct dns_question *q,
 		return DNS_MALFORMED;
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
-	/* If there is a question, then of host and port: when it connects. */
+	/* With prompts, every name resolves: the prompt needs the port too, and
+	   comes when the code connects. */
 	if (!g->allows_public && !g->pending.prompts &&
 	    !host_rules_name(&g->rules, q->name)) {
-		/* Most ask for both kinds of address: once is enough. */
+		/* Most resolvers query both address families: record the
+		   refusal once. */
 		if (q->type == DNS_A)
 			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);
 		return DNS_NO_SUCH_NAME;
@@ -59,7 +62,7 @@ answer_question(struct gate *g, int fd)
 		return true;
 	code = resolve_question(g, &q, &address);
 	len = dns_answer_write(out, &q, asked, code, address ? &address : NULL);
-	/* Whoever does not listen asks again. */
+	/* If this is lost, the client asks again. */
 	sendto(fd, out, len, MSG_NOSIGNAL, (void *)&from, from_len);
 	return true;
 }
@@ -91,14 +94,14 @@ on_port(void *owner, uint32_t events)
 	int fd;
 
 	(void)events;
-	/* Another port may have had the last place in the same round. */
+	/* Another port may have used the last free relay in this round. */
 	if (p->gate->relay_count >= RELAYS_MAX)
 		return;
 	fd = accept4(p->on.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
 	relay_begin(p->gate, fd);
-	/* The kernel lets others wait. */
+	/* Let further connections wait in the kernel. */
 	if (p->gate->relay_count >= RELAYS_MAX)
 		watch_ports(p->gate, 0);
 }
@@ -111,8 +114,8 @@ gate_resume_accepting(struct gate *g)
 
 /* ---- the process ---- */
 
-/* The keeper answers questions. If it says nothing, this is its end, and
-   ours. */
+/* The keeper sends only answers to prompts. Anything else means that it has
+   closed the line, and the proxy ends. */
 static void
 on_line(void *owner, uint32_t events)
 {
@@ -127,11 +130,12 @@ on_line(void *owner, uint32_t events)
 		g->loop.stop = true;
 }
 
-/* Names that stand in the list have their place, whatever else is asked for. */
+/* Reserve an address for each name in the rules, whatever else is looked up. */
 static void
 add_rule_names(struct gate *g)
 {
-	_Static_assert(NAMES_MAX > HOST_RULES_MAX, "there is room for all");
+	_Static_assert(NAMES_MAX > HOST_RULES_MAX,
+		       "every rule's name has a place");
 	for (size_t i = 0; i < g->rules.count; i++)
 		if (g->rules.rows[i].name[0] && !g->rules.rows[i].is_below)
 			names_get(&g->names, g->rules.rows[i].name);

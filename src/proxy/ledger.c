@@ -7,7 +7,7 @@
 
 #include "base/net/address.h"
 
-/* Where the kernel knows it, memory that is never executed. */
+/* Memory that can never be executed, if the kernel supports that. */
 static int
 ledger_memory_file(void)
 {
@@ -78,7 +78,7 @@ struct ledger_row *
 ledger_note(struct ledger *l, const char *host, uint16_t port,
 	    enum ledger_why why)
 {
-	/* The code sees a reset, and the result a number. */
+	/* The code sees a reset, and the result has only the number. */
 	struct ledger_row *r = why == LEDGER_UNREACHABLE
 				       ? NULL
 				       : ledger_find_row(l, host, port, why);
@@ -111,7 +111,7 @@ ledger_received(struct ledger *l, struct ledger_row *row, uint64_t bytes)
 		row->received_bytes += bytes;
 }
 
-/* An address is shown as it is; a name is one, or the row is dropped. */
+/* The host must be a valid name or address, or the row is dropped. */
 static bool
 is_well_formed(const struct ledger_row *r)
 {

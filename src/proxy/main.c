@@ -1,5 +1,6 @@
 /*
- * proxy_main: the process of a proxy, from its first instruction to its lock.
+ * proxy_main: the process of a proxy, from its first instruction until it is
+ * locked down.
  */
 #include <grp.h>
 #include <linux/securebits.h>
@@ -40,10 +41,10 @@ proxy_limit(void)
 _Static_assert(2 * (RELAYS_MAX + RELAYS_PIPED) + LOOKUPS_MAX + LISTENERS_MAX +
 			       16 <
 		       512,
-	       "it never lacks descriptors");
+	       "the proxy never runs out of descriptors");
 
-/* By root: somebody who owns nothing. An ordinary user's rights ended when this
-   program was executed. */
+/* When root: become a user who owns nothing. An ordinary user's capabilities
+   ended when this program was executed. */
 static int
 become_proxy_user(const struct proxy_params *o)
 {
@@ -58,7 +59,8 @@ become_proxy_user(const struct proxy_params *o)
 	return rights_drop(true);
 }
 
-/* In this order: a change of user or rights undoes the signal of death. */
+/* In this order: a change of user or capabilities clears the parent-death
+   signal. */
 static int
 proxy_lock(const struct proxy_params *o)
 {
@@ -71,7 +73,8 @@ proxy_lock(const struct proxy_params *o)
 	return o->unfiltered ? 0 : filter_load(FILTER_PROXY);
 }
 
-/* The jail was not built, and says why: not to be dead before it is heard. */
+/* The jail was not built, and its report explains why. Do not die before the
+   keeper has read that. */
 static int
 wait_for_end(void)
 {
@@ -89,7 +92,8 @@ map_ledger(void)
 	return l;
 }
 
-/* Before pid 1 of the jail waits for it: whom code shall trust. */
+/* Before pid 1 of the jail waits for it: make the authority and send the list
+   that code trusts. */
 static int
 make_tls_ends(struct gate *g)
 {
@@ -113,7 +117,7 @@ proxy_main(void)
 	prctl(PR_SET_NAME, "remit-proxy", 0, 0, 0);
 	if (!g || recv(PROXY_LINE, &o, sizeof(o), 0) != sizeof(o) ||
 	    o.magic != PROXY_MAGIC)
-		return 1; /* no keeper has asked for this */
+		return 1; /* not started by a keeper */
 	g->rules = o.rules;
 	g->explicit_proxy = o.explicit_proxy;
 	g->pending.prompts = o.prompts;

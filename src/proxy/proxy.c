@@ -40,14 +40,14 @@ proxy_send_params(const struct proxy *p, const struct plan *plan,
 		return fail_refused(
 			err, "credentials", "Install ca-certificates.",
 			"this machine has no list of certificate authorities, "
-			"and so no host could prove who it is");
+			"so no host could prove its identity");
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&
 	    vault_fill(&o.vault, plan->policy, given, err) == 0)
 		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)
 			       ? 0
 			       : fail_sys(err, REMIT_E_KERNEL,
-					  "request a proxy");
-	/* Not for who is forked from here. */
+					  "send the proxy its parameters");
+	/* Later forks of this process must not have a copy. */
 	explicit_bzero(&o.vault, sizeof(o.vault));
 	return sent;
 }
@@ -104,7 +104,8 @@ proxy_end(struct proxy *p)
 
 	if (!p->pid)
 		return !p->ledger; /* there never was one */
-	/* The signal tells: of two the first is the cause of death. */
+	/* If two signals race, the first is the cause of death, so the wait
+	   status tells whether it died of this one. */
 	kill(p->pid, SIGUSR1);
 	waitpid(p->pid, &status, 0);
 	p->pid = 0;
@@ -114,7 +115,7 @@ proxy_end(struct proxy *p)
 void
 proxy_free(struct proxy *p)
 {
-	/* Ours, and not reaped: the number is its own. */
+	/* This child has not been reaped, so the pid is still its own. */
 	if (p->pid) {
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);

@@ -15,12 +15,12 @@
 #include "proxy/params.h"
 #include "proxy/proxy.h"
 
-/* The proxy launcher's end of its line. */
+/* The launcher's end of its line. */
 #define LAUNCHER_LINE 0
 
-/* ---- its own process ---- */
+/* ---- the launcher's process ---- */
 
-/* Keys on a terminal are for the keeper. */
+/* Signals from a terminal are for the keeper. */
 static void
 ignore_signals(void)
 {
@@ -34,7 +34,8 @@ ignore_signals(void)
 static int
 place_fds(const int fds[PROXY_FDS])
 {
-	/* They came above the line, in any order: out of each other's way. */
+	/* The descriptors came above the line in any order: move them where
+	   they cannot overwrite each other. */
 	for (int i = 0; i < PROXY_FDS; i++)
 		if (fcntl(fds[i], F_DUPFD, 16 + i) != 16 + i)
 			return -1;
@@ -44,7 +45,7 @@ place_fds(const int fds[PROXY_FDS])
 	return (int)syscall(SYS_close_range, PROXY_FDS, ~0u, 0);
 }
 
-/* As a child of the keeper's, which reads its end from the kernel. */
+/* Fork a child of the keeper, which learns from the kernel how it ended. */
 static pid_t
 fork_sibling(void)
 {
@@ -91,7 +92,8 @@ proxy_launcher_main(bool unfiltered)
 
 /* ---- in the keeper ---- */
 
-/* Root's go in each proxy, which must become its user first. */
+/* Root's capabilities are dropped in each proxy, which must first become its
+   user. */
 static int
 leave_rights(const struct proxy_launcher_keeper *by)
 {
@@ -101,8 +103,8 @@ leave_rights(const struct proxy_launcher_keeper *by)
 }
 
 /*
- * The same program anew: the keeper's memory, in which runs lie, is not for
- * processes that read foreign bytes on the network.
+ * Execute this program again: a process that reads foreign bytes from the
+ * network must not have a copy of the keeper's memory, which contains runs.
  */
 static void __attribute__((noreturn))
 become_proxy_launcher(int line, const struct proxy_launcher_keeper *by)
@@ -112,7 +114,7 @@ become_proxy_launcher(int line, const struct proxy_launcher_keeper *by)
 	static char *const none[] = { NULL };
 	sigset_t all;
 
-	/* The caller may have blocked what ends it. */
+	/* The caller may have blocked the signals that end it. */
 	sigemptyset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	if (dup2(line, LAUNCHER_LINE) == LAUNCHER_LINE &&
@@ -144,7 +146,7 @@ proxy_launcher_start(struct proxy_launcher *p,
 		p->pid = 0;
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	}
-	/* What it starts with: that it was a keeper. */
+	/* This byte shows the launcher that a keeper started it. */
 	if (send(p->line, "k", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "start a proxy launcher");
 	return 0;
@@ -184,7 +186,7 @@ proxy_launcher_reaped(struct proxy_launcher *p, pid_t pid)
 void
 proxy_launcher_free(struct proxy_launcher *p)
 {
-	/* Ours, and not reaped: the number is its own. */
+	/* This child has not been reaped, so the pid is still its own. */
 	if (p->pid) {
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);

@@ -10,16 +10,17 @@
 #define RESOLVE_TIMEOUT_US (30 * 1000000ull)
 #define CONNECT_TIMEOUT_US (10 * 1000000ull)
 #define IDLE_TIMEOUT_US	   (300 * 1000000ull)
-/* The clock of the run goes on before that (tool_wait). */
+/* A prompt waits at most this long. The clock of the run has stopped it before
+   (tool_wait). */
 #define PROMPT_TIMEOUT_US (3600 * 1000000ull)
 
-/* The kernel doubles them. The second is for flows with a pipe. */
+/* The kernel doubles these values. The second is for flows with a pipe. */
 #define SOCKET_BYTES	  (64 * 1024)
 #define SOCKET_PIPE_BYTES (1024 * 1024)
 
-/* Bounds what the kernel holds for a connection; without it the kernel's own
-   bounds hold. Only once it is there: before, the first of these would also be
-   the most that the other side is ever told to send. */
+/* Limit what the kernel buffers for a connection. If this fails, the kernel's
+   own limits apply. Call it only when the connection exists: before, SO_RCVBUF
+   would also limit the window that the other side is ever offered. */
 static void
 set_buffer(int fd, int which, int bytes)
 {
@@ -53,8 +54,9 @@ close_peer(struct relay *r)
 }
 
 /*
- * To be cut off must not look as if the other side had said all: while this
- * holds, a socket that is closed, be it by our own death, resets (socket(7)).
+ * A connection that is cut must not look complete to the other side: with this
+ * option a socket resets when it is closed, even by the death of this process
+ * (socket(7)).
  */
 static void
 reset_at_close(int fd, bool yes)
@@ -82,7 +84,7 @@ relay_cut(struct relay *r)
 	gate_resume_accepting(r->gate);
 }
 
-/* Both sides have said all. */
+/* Both sides have sent everything. */
 void
 relay_end(struct relay *r)
 {
@@ -129,7 +131,7 @@ relay_set_timeout(struct relay *r, uint64_t us)
 static void on_code(void *owner, uint32_t events);
 static void on_peer(void *owner, uint32_t events);
 
-/* A source that wants nothing is taken out: the kernel would tell of hang-ups
+/* Remove a source that waits for nothing: otherwise epoll would report hang-ups
    for ever. */
 static int
 relay_want(struct relay *r, struct source *s, int fd, uint32_t events,
@@ -159,7 +161,8 @@ peer_end(const struct relay *r)
 	return (struct flow_end){ r->peer, r->peer_tls };
 }
 
-/* What TLS has read already, the socket that it goes to tells of. */
+/* TLS may have read bytes that no event will report: then wait until the target
+   can be written. */
 static uint32_t
 wanted_events(const struct flow *from, const struct flow *to,
 	      const struct tls *other)
@@ -170,7 +173,7 @@ wanted_events(const struct flow *from, const struct flow *to,
 	       (more ? (uint32_t)EPOLLOUT : 0);
 }
 
-/* Few connections have much to say, and only few get much room. */
+/* Few connections carry much data, and only those get large buffers. */
 static void
 relay_widen(struct relay *r, struct flow *f, int from, int to)
 {
@@ -196,8 +199,8 @@ relay_carry(struct relay *r)
 	received = r->in.len - received;
 	if (admission_account(r, r->out.len - sent, received) < 0)
 		return -1;
-	/* Before the code has it: what it has seen is counted, even if it ends
-	   at once and this process with it. */
+	/* Count this before the code gets it, even if the code and this process
+	   end at once. */
 	ledger_received(l, r->row, received);
 	if (flow_push(&r->out, peer_end(r), &sent) < 0)
 		return -1;
@@ -227,8 +230,9 @@ relay_continue(struct relay *r)
 
 /* ---- connecting ---- */
 
-/* Whether this machine itself has the address: only then can a socket be bound
-   to it (unless ip_nonlocal_bind is on: then all are refused). */
+/* Whether this machine has the address: only then can a socket be bound to it.
+   (If ip_nonlocal_bind is on, bind always succeeds, and every address is
+   refused.) */
 static bool
 is_local_address(const struct address *a)
 {
@@ -241,7 +245,7 @@ is_local_address(const struct address *a)
 	       errno != EADDRNOTAVAIL;
 }
 
-/* Every address that the name leads to, not only the first. */
+/* Check every address of the name, not only the first. */
 static enum ledger_why
 check_targets(const struct relay *r)
 {
@@ -302,8 +306,8 @@ relay_open(struct relay *r)
 	relay_continue(r);
 }
 
-/* Nothing is sent to a host, and no other of its addresses is tried, unless it
-   proves that it is the one. */
+/* Nothing is sent to a host that has not proved its identity, and none of its
+   other addresses is tried. */
 static void
 continue_handshake(struct relay *r)
 {
@@ -355,7 +359,7 @@ on_peer(void *owner, uint32_t events)
 		relay_open(r);
 }
 
-/* ---- finding ---- */
+/* ---- resolving ---- */
 
 static void
 connect_to_name(struct relay *r)
@@ -374,8 +378,8 @@ connect_to_name(struct relay *r)
 		relay_refuse(r, why);
 }
 
-/* An entry that names an address means it, unless it has the word public;
-   without an entry the address must be public. */
+/* An entry that names an address allows it even if it is private, unless the
+   entry has the word public. Without an entry the address must be public. */
 static void
 connect_to_address(struct relay *r)
 {
@@ -395,7 +399,7 @@ relay_resolve(struct relay *r)
 	struct name *n = r->name;
 
 	r->state = RELAY_RESOLVING;
-	/* It says no more until there is somebody to hear it. */
+	/* Read nothing more from the code until the host can receive it. */
 	loop_remove(&r->gate->loop, &r->on_code);
 	if (!n) {
 		connect_to_address(r);
@@ -441,10 +445,11 @@ acquire_relay(struct gate *g)
 			g->relay_count++;
 			return &g->relays[i];
 		}
-	abort(); /* the gate has counted wrong */
+	abort(); /* the gate keeps count, so one must be free */
 }
 
-/* Not before it is needed: a proxy that waits shall touch little memory. */
+/* Initialise a relay when it is used and not before: an idle proxy should touch
+   little memory. */
 static void
 relay_init(struct relay *r, struct gate *g, int fd)
 {

@@ -12,11 +12,11 @@
 #include "base/own.h"
 #include "http/tls_library.h"
 
-/* Clocks differ a little; jails do not live for a month. */
+/* Allow for clocks that differ a little. Jails do not live for a month. */
 #define VALID_BEFORE_S (24 * 3600)
 #define VALID_AFTER_S  (30 * 24 * 3600)
 #define ROOT_SUBJECT   "CN=Remit, for one jail only"
-/* Of what the host trusts: today 200 KiB. */
+/* The host's list, which has about 200 KiB today. */
 #define TRUST_TEXT_MAX (4 * 1024 * 1024)
 
 static int
@@ -55,7 +55,7 @@ certificate_set_serial(mbedtls_x509write_cert *w)
 	return tls_library_set_serial(w, bytes, sizeof(bytes));
 }
 
-/* What both kinds have. */
+/* Fill in what both kinds of certificate have. */
 static int
 certificate_begin(mbedtls_x509write_cert *w, const char *subject,
 		  mbedtls_pk_context *of, mbedtls_pk_context *by, bool is_root)
@@ -105,7 +105,7 @@ authority_make(struct authority *a)
 	return made;
 }
 
-/* GeneralNames with one name of a host (RFC 5280, 4.2.1.6), from its end. */
+/* GeneralNames with one DNS name (RFC 5280, 4.2.1.6), written from its end. */
 static int
 certificate_set_name(mbedtls_x509write_cert *w, const char *host)
 {
@@ -126,7 +126,7 @@ certificate_set_name(mbedtls_x509write_cert *w, const char *host)
 		MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0, at, len);
 }
 
-/* For servers only. */
+/* Only for servers (serverAuth). */
 static int
 certificate_set_purpose(mbedtls_x509write_cert *w)
 {
@@ -146,7 +146,8 @@ authority_sign(struct authority *a, const char *host, mbedtls_x509_crt *out)
 	unsigned char der[AUTHORITY_PEM];
 	int n = -1;
 
-	/* The name is in the extension alone: a subject has 64 bytes. */
+	/* The name is only in the extension: a subject is limited to 64
+	   bytes. */
 	if (certificate_begin(&w, "O=Remit", &a->key, &a->root_key, false) ==
 		    0 &&
 	    certificate_set_name(&w, host) == 0 &&
@@ -154,7 +155,7 @@ authority_sign(struct authority *a, const char *host, mbedtls_x509_crt *out)
 		n = mbedtls_x509write_crt_der(&w, der, sizeof(der),
 					      tls_library_random, NULL);
 	mbedtls_x509write_crt_free(&w);
-	/* It is written from the end. */
+	/* The certificate is at the end of the buffer. */
 	return n > 0 && mbedtls_x509_crt_parse_der(out, der + sizeof(der) - n,
 						   (size_t)n) == 0
 		       ? 0
@@ -167,7 +168,7 @@ authority_close(struct authority *a)
 	mbedtls_pk_free(&a->root_key);
 }
 
-/* ---- those that the host trusts ---- */
+/* ---- the authorities that the host trusts ---- */
 
 const char *
 trust_path(void)
@@ -196,7 +197,7 @@ trust_read(size_t *len)
 	for (*len = 0; fd >= 0 && text && n > 0 && *len < TRUST_TEXT_MAX;
 	     *len += n > 0 ? (size_t)n : 0)
 		n = read(fd, text + *len, TRUST_TEXT_MAX - *len);
-	/* Half of it would trust others than the host does. */
+	/* A truncated list would trust other authorities than the host does. */
 	if (fd < 0 || !text || n < 0 || *len == TRUST_TEXT_MAX)
 		return NULL;
 	return take_ptr(&text);

@@ -1,9 +1,10 @@
 /*
- * authority: a certificate authority for one jail, made when its proxy starts.
+ * authority: a certificate authority for one jail, created when its proxy
+ * starts.
  *
- * It signs one certificate for each host whose TLS the proxy ends itself, and
- * then its key is destroyed: nobody can sign another. Its own certificate goes
- * into that jail, behind those that the host trusts.
+ * It signs one certificate for each host whose TLS the proxy terminates. Then
+ * its key is destroyed, so no other certificate can be signed. Its own
+ * certificate goes into that jail, after those that the host trusts.
  */
 #ifndef REMIT_AUTHORITY_H
 #define REMIT_AUTHORITY_H
@@ -15,26 +16,27 @@
 
 #define AUTHORITY_PEM 2048
 
-/* What a proxy shows to the code as its certificates. */
+/* The certificates that a proxy presents to the code. */
 struct authority {
-	mbedtls_pk_context key; /* of all of them */
+	mbedtls_pk_context key; /* of all the certificates it signs */
 	mbedtls_pk_context root_key;
-	char root[AUTHORITY_PEM]; /* as text */
+	char root[AUTHORITY_PEM]; /* its certificate as PEM text */
 };
 
-/* A new one; -1 if it could not be made. */
+/* Create a new authority. Returns -1 on failure. */
 int authority_make(struct authority *a) must_check;
-/* A certificate for exactly this name. */
+/* Sign a certificate for exactly this host name. Returns -1 on failure. */
 int authority_sign(struct authority *a, const char *host,
 		   mbedtls_x509_crt *out) must_check;
-/* From now on there are no others. */
+/* Destroy the key: no further certificates can be signed. */
 void authority_close(struct authority *a);
 
 /* ---- the certificate authorities that the host trusts ---- */
 
-/* Where they lie; NULL if there is no such file. */
+/* The file that contains them, or NULL if there is none. */
 const char *trust_path(void);
-/* All of them as text, with their length; NULL if they cannot be read. */
+/* Read all of them as text. Returns NULL if they cannot be read. The caller
+   frees the text; *len is its length. */
 char *trust_read(size_t *len);
 
 #endif

@@ -8,10 +8,10 @@
 #include "http/tls.h"
 #include "proxy/credential/authority.h"
 
-/* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
+/* 128 relays with two connections of 33 KiB of buffers each, doubled. */
 #define HEAP_BYTES (32 * 1024 * 1024)
 
-/* ---- which ---- */
+/* ---- which hosts ---- */
 
 static bool
 is_for_row(const struct vault_row *v, const struct host_rules *rules)
@@ -36,7 +36,7 @@ tls_ends_wanted(const struct vault *v, const struct host_rules *rules)
 	return false;
 }
 
-/* ---- how ---- */
+/* ---- their configuration ---- */
 
 static int
 make_row(struct tls_ends *t, struct tls_end *e, struct authority *a,
@@ -53,12 +53,14 @@ make_row(struct tls_ends *t, struct tls_end *e, struct authority *a,
 		       : -1;
 }
 
-/* Full verification: a chain to who is trusted, and (by tls_to_host) a name. */
+/* Verify the chain to a trusted authority, and (in tls_to_host) the host
+   name. */
 static int
 make_host_end(struct tls_ends *t, const char *trusted, size_t len)
 {
 	mbedtls_x509_crt_init(&t->trusted);
-	/* With the zero behind it; some that it cannot read are left out. */
+	/* The parser wants the terminating NUL as well. It skips certificates
+	   that it cannot read. */
 	if (mbedtls_x509_crt_parse(&t->trusted, (const unsigned char *)trusted,
 				   len + 1) < 0 ||
 	    tls_configure(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
@@ -96,8 +98,8 @@ make_code_ends(struct tls_ends *t, struct authority *a, const struct vault *v,
 }
 
 /*
- * The filter knows no call that makes memory. So the heap has all that it will
- * ever have, which costs nothing until it is used.
+ * The filter allows no call that gets memory. So the heap gets all that it will
+ * ever need now, which costs nothing until it is used.
  */
 static int
 reserve_heap(void)
@@ -107,7 +109,7 @@ reserve_heap(void)
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
 	mallopt(M_TOP_PAD, HEAP_BYTES);
-	/* Behind the last of what there is. */
+	/* This allocation extends the heap. */
 	first = malloc(HEAP_BYTES / 8);
 	free(first);
 	mallopt(M_TOP_PAD, 0);

@@ -1,7 +1,8 @@
 /*
- * tls_ends: what a proxy needs to end the TLS of code and begin its own, for
- * the hosts of a policy's credentials. All of it is made before the proxy
- * locks itself; memory for it too, since later there is none to be had.
+ * tls_ends: what a proxy needs to terminate the TLS of code and to start TLS to
+ * the host, for the hosts of a policy's credentials. All of it, including
+ * memory, is prepared before the proxy locks itself: it cannot get more
+ * afterwards.
  */
 #ifndef REMIT_TLS_ENDS_H
 #define REMIT_TLS_ENDS_H
@@ -17,9 +18,9 @@ struct tls_ends {
 	mbedtls_ssl_config to_host;
 	mbedtls_x509_crt trusted;
 	mbedtls_pk_context key;
-	/* As the vault's rows. */
+	/* Parallel to the vault's rows. */
 	struct tls_end {
-		bool is_used; /* an entry with TLS is for it */
+		bool is_used; /* an entry with TLS uses it */
 		mbedtls_ssl_config to_code;
 		mbedtls_x509_crt certificate;
 	} rows[CREDENTIALS_MAX];
@@ -28,8 +29,9 @@ struct tls_ends {
 /* Whether any of the credentials is for an entry with TLS. */
 bool tls_ends_wanted(const struct vault *v, const struct host_rules *rules);
 /*
- * New ones, and *file with all authorities that code in this jail shall trust:
- * the host's, and the one that has signed these. NULL if that cannot be.
+ * Create them. *file gets all authorities that code in this jail must trust:
+ * the host's, and the one that has signed these certificates. Returns NULL on
+ * failure.
  */
 struct tls_ends *tls_ends_make(const struct vault *v,
 			       const struct host_rules *rules, int *file);

@@ -9,16 +9,16 @@
 
 #include "policy/rules/credential.h"
 
-/* As much as all credentials of a policy can be, with their names. */
+/* The maximum size of all credentials of a policy, with their names. */
 #define SECRETS_BYTES ((size_t)CREDENTIALS_MAX * (CREDENTIAL_VALUE + 64))
 
 _Static_assert(CREDENTIAL_VALUE == HTTP_HEADER_VALUE &&
 		       CREDENTIAL_HEADER == HTTP_HEADER_NAME,
-	       "a header has room for it");
+	       "a header has space for a credential");
 
 /* ---- what a client gives ---- */
 
-/* NULL: err says why. */
+/* Returns NULL with *err on failure. */
 static char *
 map_secrets(struct remit_error *err)
 {
@@ -29,7 +29,8 @@ map_secrets(struct remit_error *err)
 		fail_sys(err, REMIT_E_MEMORY, "secrets");
 		return NULL;
 	}
-	/* Pid 1 of every jail begins as a copy of the keeper. */
+	/* Pid 1 of every jail begins as a copy of the keeper: keep this out of
+	   it. */
 	if (madvise(text, SECRETS_BYTES, MADV_DONTFORK) == 0)
 		return text;
 	fail_sys(err, REMIT_E_KERNEL, "madvise");
@@ -54,9 +55,10 @@ secrets_read(struct secrets *s, int fd, struct remit_error *err)
 {
 	ssize_t n;
 
-	/* No other file has seals, and none of these makes a reader wait. */
+	/* Only memory files have seals, and reading one never blocks. */
 	if (s->text || fd < 0 || fcntl(fd, F_GET_SEALS) < 0)
-		return fail(err, REMIT_E_PROTOCOL, "secrets come as a memfd");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "secrets must be sent as a memfd");
 	s->text = map_secrets(err);
 	if (!s->text)
 		return -1;
@@ -65,9 +67,9 @@ secrets_read(struct secrets *s, int fd, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "secrets: at most %d, of less than %d bytes each",
 			    CREDENTIALS_MAX, CREDENTIAL_VALUE);
-	/* What lies behind the last NUL would be read past the end. */
+	/* Without a final NUL, strlen would read past the end. */
 	if (n < 0 || (n && s->text[n - 1]) || !is_list(s->text, (size_t)n))
-		return fail(err, REMIT_E_PROTOCOL, "secrets make no sense");
+		return fail(err, REMIT_E_PROTOCOL, "malformed secrets");
 	s->used = (size_t)n;
 	return 0;
 }
@@ -106,18 +108,17 @@ fail_missing(const struct credential *c, const char *why,
 		[CREDENTIAL_GIVEN] = "the secret",
 	};
 
-	return fail_refused(
-		err, "credentials",
-		c->place == CREDENTIAL_GIVEN
-			? "Give it when the session is opened, as the "
-			  "header's whole value."
-			: "Set it where remit is started, to the header's "
-			  "whole value.",
-		"the credential for %s: %s %s %s", c->host, nouns[c->place],
-		c->from, why);
+	return fail_refused(err, "credentials",
+			    c->place == CREDENTIAL_GIVEN
+				    ? "Give it when the session is opened, as "
+				      "the header's whole value."
+				    : "Set it where remit is started, to the "
+				      "header's whole value.",
+			    "the credential for %s: %s %s %s", c->host,
+			    nouns[c->place], c->from, why);
 }
 
-/* All of a small file; -1 if it is none. */
+/* Read all of a small regular file. Returns -1 if that fails. */
 static ssize_t
 read_secret_file(const char *path, char *out, size_t size)
 {
@@ -129,7 +130,7 @@ read_secret_file(const char *path, char *out, size_t size)
 	return read(fd, out, size);
 }
 
-/* The line's end is not the value's. */
+/* The line end is not part of the value. */
 static size_t
 without_line_end(const char *text, size_t len)
 {
@@ -138,7 +139,7 @@ without_line_end(const char *text, size_t len)
 	return len && text[len - 1] == '\r' ? len - 1 : len;
 }
 
-/* Its length, or -1: there is none. */
+/* Returns the length of the value, or -1 if there is none. */
 static ssize_t
 copy_value(const struct credential *c, const struct secrets *given,
 	   char value[CREDENTIAL_VALUE])
@@ -177,8 +178,8 @@ find_value(const struct credential *c, const struct secrets *given,
 	if (n == CREDENTIAL_VALUE || !credential_is_value(value, len))
 		return fail_missing(
 			c,
-			"is empty, longer than 4095 bytes, or has what "
-			"no header may have",
+			"is empty, longer than 4095 bytes, or contains "
+			"characters that a header may not have",
 			err);
 	value[len] = '\0';
 	return 0;
@@ -210,7 +211,8 @@ vault_fill(struct vault *out, const struct policy *p,
 const struct vault_row *
 vault_find(const struct vault *v, const struct host_rule *r, const char *host)
 {
-	/* Not for what is only below a name, and where there is no head. */
+	/* Not for entries that match names below a domain, nor for those
+	   without a request head. */
 	if (r->is_below || r->kind == HOST_TCP)
 		return NULL;
 	for (size_t i = 0; i < v->count; i++)

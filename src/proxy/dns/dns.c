@@ -12,16 +12,17 @@
 #define CODE_MASK      0x000f
 #define CLASS_IN       1
 #define TYPE_OPT       41
-/* The mapping holds as long as the run; a client may ask again. */
+/* The address stays valid during the whole run; a client may ask again. */
 #define TTL_S	     60
 #define MOST_RECORDS 64
 
 /* ---- names ---- */
 
 /*
- * The labels of a question, as text. A dot inside of one would make two of it,
- * so only what host_name_read() takes is put between dots. 1: it is a name, 0:
- * it is none, but ends properly; -1: it does not.
+ * Read the labels of a question as text. A label that contains a dot would look
+ * like two, so only text that host_name_read() accepts counts as a name.
+ * Returns 1 for a name, 0 for something else that ends properly, -1 if it does
+ * not end.
  */
 static int
 read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
@@ -35,7 +36,7 @@ read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
 		const unsigned char *label;
 
 		if (c->bad || n > 63)
-			return -1; /* pointers are for answers */
+			return -1; /* only answers have pointers */
 		if (!n)
 			break;
 		label = cursor_take(c, n);
@@ -50,7 +51,7 @@ read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
 	return is_plain && len && host_name_read(text, len, name) == 0;
 }
 
-/* Past a name that may end in a pointer. */
+/* Skip a name, which may end in a pointer. */
 static void
 skip_name(struct cursor *c)
 {
@@ -68,7 +69,7 @@ skip_name(struct cursor *c)
 	c->bad = true;
 }
 
-/* ---- questions of the jail ---- */
+/* ---- questions from the jail ---- */
 
 int
 dns_question_read(const char *bytes, size_t len, struct dns_question *out)
@@ -82,7 +83,7 @@ dns_question_read(const char *bytes, size_t len, struct dns_question *out)
 	out->flags = (uint16_t)cursor_number(&c, 2);
 	questions = cursor_number(&c, 2);
 	answers = cursor_number(&c, 4); /* and authorities */
-	cursor_number(&c, 2); /* options of the asker: none is of use */
+	cursor_number(&c, 2);		/* ignore the client's options */
 	if (c.bad || out->flags & IS_ANSWER)
 		return -1;
 	if (questions != 1 || answers || out->flags & OPCODE_MASK)
@@ -117,7 +118,7 @@ dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
 	at = put_number(at, q->len > HEADER_BYTES, 2);
 	at = put_number(at, address != NULL, 2);
 	at = put_number(at, 0, 4);
-	/* At most 255 bytes of name, and 4. */
+	/* At most 255 bytes of name, and 4 of type and class. */
 	memcpy(at, asked + HEADER_BYTES, q->len - HEADER_BYTES);
 	at += q->len - HEADER_BYTES;
 	if (address) {
@@ -133,7 +134,7 @@ dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
 	return (size_t)(at - out);
 }
 
-/* ---- our own ---- */
+/* ---- our questions ---- */
 
 size_t
 dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
@@ -156,7 +157,7 @@ dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
 	at = put_number(at, 0, 1);
 	at = put_number(at, type, 2);
 	at = put_number(at, CLASS_IN, 2);
-	/* How long the answer may be (RFC 6891). */
+	/* The largest answer that we read (RFC 6891). */
 	at = put_number(at, 0, 1);
 	at = put_number(at, TYPE_OPT, 2);
 	at = put_number(at, DNS_READ, 2);
@@ -165,8 +166,8 @@ dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
 	return (size_t)(at - out);
 }
 
-/* Whose record it is does not matter: who answers for the name says it all,
-   and each address is looked at before it is used. */
+/* Ignore the record's name: whoever answers for the name is trusted with all of
+   its records, and each address is checked before it is used. */
 static void
 read_record(struct cursor *c, enum dns_type type, struct addresses *out)
 {
@@ -204,7 +205,7 @@ dns_answer_read(const char *bytes, size_t len, uint16_t id, const char *name,
 	    cursor_number(&c, 2) != type || cursor_number(&c, 2) != CLASS_IN ||
 	    c.bad)
 		return -1;
-	/* What was cut off is not needed. */
+	/* An answer that was cut off has enough addresses. */
 	for (uint32_t i = 0; i < records && i < MOST_RECORDS && c.left; i++)
 		read_record(&c, type, &found);
 	*code = (enum dns_code)(flags & CODE_MASK);

@@ -1,6 +1,7 @@
 /*
  * dns: the few messages of RFC 1035 that the proxy reads and writes: questions
- * of the jail with our answers, and our questions with those of a resolver.
+ * from the jail and our answers, and our questions and the answers of a
+ * resolver.
  */
 #ifndef REMIT_DNS_H
 #define REMIT_DNS_H
@@ -8,8 +9,8 @@
 #include "base/net/address.h"
 #include "base/net/host_name.h"
 
-#define DNS_MAX	 512  /* of what we write */
-#define DNS_READ 1232 /* of what we read; longer answers are cut */
+#define DNS_MAX	 512  /* of messages we write */
+#define DNS_READ 1232 /* of messages we read; longer answers are cut off */
 
 enum dns_type {
 	DNS_A = 1,
@@ -24,34 +25,34 @@ enum dns_code {
 	DNS_REFUSED = 5,
 };
 
-/* ---- for the jail ---- */
+/* ---- answering the jail ---- */
 
 struct dns_question {
 	uint16_t id;
 	uint16_t flags;
 	uint16_t type;
-	bool has_name; /* it is one question, for a name of a host */
+	bool has_name; /* it is one question, for a valid host name */
 	char name[HOST_NAME_SIZE];
-	size_t len; /* of header and question, to be sent back */
+	size_t len; /* of header and question, which the answer repeats */
 };
 
-/* -1 if it is nothing that could be answered. */
+/* Returns -1 if the message cannot be answered at all. */
 int dns_question_read(const char *bytes, size_t len,
 		      struct dns_question *out) must_check;
-/* Answer the question that lies in `asked`: with an address, or none (NULL).
-   Returns the length. */
+/* Write an answer to the question in `asked`, with an address, or none (NULL).
+   Returns its length. */
 size_t dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
 			const char *asked, enum dns_code code,
 			const in_addr_t *address);
 
-/* ---- for a resolver ---- */
+/* ---- asking a resolver ---- */
 
-/* Returns the length. */
+/* Write a question. Returns its length. */
 size_t dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
 			  enum dns_type type);
 /*
- * An answer to that very question: -1 if it is none. The addresses are added
- * to *out; *code is the resolver's.
+ * Read an answer to exactly this question. Returns -1 if it is not one. Adds
+ * the addresses to *out; *code is the resolver's.
  */
 int dns_answer_read(const char *bytes, size_t len, uint16_t id,
 		    const char *name, enum dns_type type, struct addresses *out,

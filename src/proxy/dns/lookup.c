@@ -1,7 +1,7 @@
 /*
- * lookup: ask the machine's resolvers where a name leads. By datagrams, from a
- * fresh socket and with a random number for each question, so that only who
- * sees it can answer it.
+ * lookup: ask this machine's resolvers for the addresses of a name. Each
+ * question uses UDP, a new socket and a random id, so that only a host that
+ * sees the question can answer it.
  */
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -10,7 +10,8 @@
 
 #define ANSWER_TIMEOUT_US  (2 * 1000000ull)
 #define TRIES_PER_RESOLVER 2 /* of each resolver */
-/* For so long a name leads where it led: a second answer may be another. */
+/* How long the addresses of a name are used: a second look-up may return
+   others. */
 #define KNOWN_US (60 * 1000000ull)
 #define LOST_US	 (1 * 1000000ull)
 
@@ -66,7 +67,7 @@ lookup_use_answer(struct lookup *l, enum dns_code code)
 	bool found = l->name->addresses.count > 0;
 
 	if (!found && code != DNS_OK && code != DNS_NO_SUCH_NAME) {
-		lookup_try_next(l); /* this one cannot tell */
+		lookup_try_next(l); /* this resolver cannot answer */
 	} else if (!found && code == DNS_OK && l->type == DNS_A) {
 		lookup_stop(l);
 		l->type = DNS_AAAA;
@@ -88,10 +89,11 @@ on_answer(void *owner, uint32_t events)
 	(void)events;
 	if (n < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			lookup_try_next(l); /* nobody listens there */
+			lookup_try_next(l); /* no server at this address */
 		return;
 	}
-	/* What answers another question may be forged: wait for ours. */
+	/* An answer to another question may be forged: wait for the right
+	   one. */
 	if (dns_answer_read(bytes, (size_t)n, l->id, l->name->host, l->type,
 			    &l->name->addresses, &code) == 0)
 		lookup_use_answer(l, code);

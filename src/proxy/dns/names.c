@@ -6,9 +6,9 @@
 
 #include "jail/listeners.h"
 
-/* Beginning with 198.18.1.0. */
+/* 198.18.1.0 is the first address. */
 #define FIRST_ADDRESS (LISTENERS_NET + 256)
-/* Of resolv.conf and hosts. */
+/* The most that is read of resolv.conf and hosts. */
 #define TEXT_BYTES_MAX (256 * 1024)
 
 struct name *
@@ -43,7 +43,7 @@ names_find_inside(struct names *all, const struct address *a)
 	return !a->is_v6 && i < all->count ? &all->rows[i] : NULL;
 }
 
-/* ---- this machine's own ---- */
+/* ---- the names that this machine knows ---- */
 
 static char *
 next_word(char **line)
@@ -106,7 +106,7 @@ site_names_hosts(struct site_names *out, char *text,
 	}
 }
 
-/* As text; what lies beyond the cap is left out. */
+/* Returns the file as text; what exceeds the limit is left out. */
 static char *
 read_text_file(const char *path)
 {

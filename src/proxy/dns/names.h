@@ -1,6 +1,6 @@
 /*
- * names: the names that a jail has asked for, each with an address of its own
- * inside, by which a connection tells whom it is for; and those that this
+ * names: the names that a jail has looked up, each with its address inside the
+ * jail, by which a connection identifies its host; and the names that this
  * machine knows.
  */
 #ifndef REMIT_NAMES_H
@@ -10,20 +10,21 @@
 #include "base/net/host_name.h"
 #include "policy/rules/host_rule.h"
 
-/* One more is refused: else names could carry bytes without end. */
+/* Further names are refused: otherwise look-ups could carry data without
+   limit. */
 #define NAMES_MAX 1024
 
 enum name_state {
 	NAME_NEW,
-	NAME_PENDING, /* a resolver was asked, and has not answered */
+	NAME_PENDING, /* a resolver was asked, and has not answered yet */
 	NAME_KNOWN,
-	NAME_LOST, /* it leads nowhere */
+	NAME_LOST, /* it has no address */
 };
 
 struct name {
 	char host[HOST_NAME_SIZE];
 	enum name_state state;
-	uint64_t until_us; /* it is known or lost until then */
+	uint64_t until_us; /* until then the result is used */
 	struct addresses addresses;
 };
 
@@ -32,16 +33,16 @@ struct names {
 	size_t count;
 };
 
-/* The row of this name, a new one if need be; NULL if there is no room. */
+/* Get the row of this name, or a new one. Returns NULL if there is no space. */
 struct name *names_get(struct names *all, const char *host);
-/* The address that it has inside, and the name of such an address. */
+/* The address of a name inside the jail, and the name of such an address. */
 in_addr_t names_inside(const struct names *all, const struct name *n);
 struct name *names_find_inside(struct names *all, const struct address *a);
 
 /*
- * How this machine finds hosts by name: its resolvers (resolv.conf(5)) and its
- * own list (hosts(5)). Read before the proxy locks itself, since it opens
- * nothing afterwards.
+ * How this machine resolves names: its resolvers (resolv.conf(5)) and its own
+ * list (hosts(5)). They are read before the proxy locks itself, since it cannot
+ * open files afterwards.
  */
 
 #define SITE_RESOLVERS 3
@@ -59,16 +60,16 @@ struct site_names {
 	size_t host_count;
 };
 
-/* What cannot be read is as if it were empty; of hosts only those that the
-   rules name, or all (NULL). */
+/* Read both files. One that cannot be read counts as empty. Only hosts that
+   match the rules are kept, or all if rules is NULL. */
 void site_names_read(struct site_names *out, const struct host_rules *rules);
 
-/* For tests: the same from text. It is changed. */
+/* For tests: the same from text, which is changed. */
 void site_names_resolvers(struct site_names *out, char *text);
 void site_names_hosts(struct site_names *out, char *text,
 		      const struct host_rules *rules);
 
-/* Add the addresses that the list has for a name. */
+/* Add this machine's own addresses for a name. */
 void site_names_find(const struct site_names *s, const char *name,
 		     struct addresses *out);
 
