@@ -33,9 +33,9 @@ load_complaint(uint32_t offset)
 	return NULL;
 }
 
-/* room: the instructions after this one. */
+/* space: the number of instructions after this one. */
 static const char *
-insn_complaint(const struct sock_filter *insn, uint32_t room)
+insn_complaint(const struct sock_filter *insn, uint32_t space)
 {
 	switch (insn->code) {
 	case LOAD:
@@ -44,16 +44,16 @@ insn_complaint(const struct sock_filter *insn, uint32_t room)
 	case ANSWER:
 		return NULL;
 	case JUMP:
-		return insn->k < room ? NULL : "jumps past the end";
+		return insn->k < space ? NULL : "jumps past the end";
 	case EQUAL:
 	case ABOVE:
 	case FROM:
 	case ANY:
-		if (insn->jt >= room || insn->jf >= room)
+		if (insn->jt >= space || insn->jf >= space)
 			return "branches past the end";
 		return NULL;
 	default:
-		return "has an instruction we never write";
+		return "has an instruction that Remit never writes";
 	}
 }
 
@@ -70,7 +70,8 @@ bpf_complaint(const struct filter *filter)
 		if (complaint)
 			return complaint;
 	}
-	/* Jumps go forward only, so this makes every path end in an answer. */
+	/* Jumps only go forward, so this makes every path end with an
+	   answer. */
 	if (filter->insns[filter->len - 1].code != ANSWER)
 		return "does not end with an answer";
 	return NULL;

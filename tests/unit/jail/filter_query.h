@@ -1,5 +1,5 @@
 /*
- * ask: "what would this filter say to that call?", by names, for tests.
+ * filter_query: for tests, what a filter answers to a call, by the call's name.
  */
 #ifndef REMIT_TEST_FILTER_QUERY_H
 #define REMIT_TEST_FILTER_QUERY_H
@@ -12,22 +12,23 @@
 #include <stdint.h>
 
 /*
- * It runs seccomp programs without a kernel, so that tests can ask about any
- * call, any argument and both architectures.
+ * This runs seccomp programs without a kernel, so that tests can try any call,
+ * any argument and both architectures.
  *
- * It knows only the instructions our programs are made of, which are also the
- * only ones the kernel follows when it works out which calls it can allow
- * without running the program (seccomp_is_const_allow). Everything else is
- * refused, as is everything that bpf_check_classic() and
- * seccomp_check_filter() of the kernel refuse.
+ * It accepts only the instructions that our programs contain. The kernel
+ * follows the same ones when it determines which calls it can allow without
+ * running the program (seccomp_is_const_allow). Everything else is refused, and
+ * so is everything that bpf_check_classic() and seccomp_check_filter() of the
+ * kernel refuse.
  */
 
-/* NULL if the kernel would load it, otherwise what is wrong with it. */
+/* Returns NULL if the kernel would load the program, else what is wrong with
+   it. */
 const char *bpf_complaint(const struct filter *filter);
 
 struct bpf_outcome {
 	uint32_t action;
-	bool by_arguments; /* an argument was looked at on the way */
+	bool by_arguments; /* the program has read an argument */
 };
 
 /* Only for programs without a complaint. */
@@ -38,15 +39,15 @@ struct bpf_outcome bpf_run(const struct filter *filter,
 #define KILL	    SECCOMP_RET_KILL_PROCESS
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
 #define IGNORE	    REFUSE(0)
-/* Told to the keeper, which then refuses it with this error. */
+/* The keeper is notified, and refuses the call with this error. */
 #define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 
-/* Numbers from 0 to here are looked at one by one. */
+/* Every number from 0 to this one is tested. */
 #define QUERY_LAST_CALL 600
 
 #define QUERY_ARGS 6
 
-/* Bits the kernel ignores where it takes an int, and a filter must too. */
+/* Bits that the kernel ignores in an int, as a filter must. */
 #define HIGH UINT64_C(0xdeadbeef00000000)
 
 #define BIT(n) (UINT64_C(1) << (n))
@@ -66,13 +67,13 @@ int query_number(enum filter_arch arch, const char *name);
 struct bpf_outcome query_call(enum filter_arch arch, unsigned variant,
 			      unsigned nr, const uint64_t args[QUERY_ARGS]);
 
-/* Explained or not is all the same for whoever is refused. */
+/* Treats an explained refusal as a plain one: the caller sees no difference. */
 uint32_t query_refusal(uint32_t action);
 
 /*
- * The test fails unless every architecture that has the call answers so;
- * what follows the action are the arguments, the rest of them zero. Whether a
- * refusal is explained is not looked at: verdicts.txt says that.
+ * The test fails unless every architecture that has the call gives this answer.
+ * The arguments of the call follow the action; missing ones are zero. Whether a
+ * refusal is explained is not tested here, but by verdicts.txt.
  */
 #define expect(variant, name, action, ...)   \
 	expect_answer(variant, name, action, \

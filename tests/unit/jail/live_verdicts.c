@@ -1,20 +1,21 @@
 /*
- * live_verdicts: does the kernel read the programs as our interpreter does?
+ * live_verdicts: compares the kernel's verdicts with those of the interpreter.
  *
  *	live_verdicts [VARIANT]    one variant by number, or all run variants
  *	                           and init
  *
- * For every number from 0 to 600 a child loads the filter, makes the call
- * with all arguments zero, and exits with errno:
+ * For every number from 0 to 600 a child loads the filter, makes the call with
+ * all arguments zero, and exits with errno:
  *
  *	refused    errno is the filter's
- *	explained  nobody listens: errno is ENOSYS, so it is a refusal
+ *	explained  without a listener errno is ENOSYS, so it is a refusal
  *	killed     the child died of SIGSYS
- *	allowed    errno is what a child without filter gets
+ *	allowed    errno is what a child without the filter gets
  *
- * A child has no descriptors but one whose end is its end, so that a call on
- * descriptor 0 meets nothing. Calls that would not come back, or would
- * change more than the child, are in the table below. The output is TAP.
+ * The child has only one descriptor, whose closing shows that the child has
+ * ended, so a call on descriptor 0 has no effect. Calls that would not return,
+ * or that would affect more than the child, are in the table below. The output
+ * is TAP.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -36,20 +37,22 @@
 #define NATIVE FILTER_AARCH64
 #endif
 
-/* Where the child's end of the pipe is; close_range leaves it alone. */
+/* The number of the child's end of the pipe; close_range keeps it. */
 #define END_FD 100
-/* The exit status of a child that could not make the call; no errno. */
+/* The exit status of a child that could not make the call. It is not an
+   errno. */
 #define NOT_READY 255
 
 #define CALL_TIMEOUT_MS 60000
 
-/* Not called where they are allowed. Refused, everything is called. */
+/* These calls are skipped where they are allowed. Refused calls are all
+   made. */
 static const struct {
 	const char *name;
 	const char *why;
 } skipped[] = {
-	{ "exit", "does not come back" },
-	{ "exit_group", "does not come back" },
+	{ "exit", "does not return" },
+	{ "exit_group", "does not return" },
 	{ "rt_sigreturn", "returns to a frame that is not there" },
 	{ "pause", "waits for ever" },
 	{ "ppoll", "waits for ever without a timeout" },
@@ -62,10 +65,10 @@ static const struct {
 };
 
 /*
- * Linux lets these two of x86-64 pass before any filter is asked, since the
- * trampolines of probes make them in place of the program (uretprobe: 6.14,
- * uprobe: 6.18). Made by anybody else they end in SIGILL or an error, so
- * there is nothing to refuse, only this to know.
+ * Linux lets these two calls of x86-64 pass without running any filter, since
+ * the trampolines of probes insert them into the program (uretprobe: 6.14,
+ * uprobe: 6.18). Made by other code they end in SIGILL or an error, so they
+ * need not be refused.
  */
 static const unsigned unfiltered[] = { 335, 336 };
 
@@ -82,7 +85,8 @@ why_skipped(unsigned nr)
 	return NULL;
 }
 
-/* The child. It uses raw calls: glibc may need some that are refused. */
+/* The child. It makes raw calls: glibc's wrappers may need calls that are
+   refused. */
 
 static void __attribute__((noreturn))
 child_exit(int status)

@@ -1,6 +1,6 @@
 /*
- * cgroup: what is read of a run's groups and what its process writes to, on
- * directories that only look like groups.
+ * cgroup: reading the cgroups of a run and joining them, tested on directories
+ * that only look like cgroups.
  */
 #include "jail/cgroup/cgroup.h"
 
@@ -54,7 +54,7 @@ close_world(void **state)
 	return system(command);
 }
 
-/* A directory for this controller; one of version 2 is the same for all. */
+/* Make a directory for this controller. Version 2 has the same for all. */
 static void
 world_add(struct world *w, enum cgroup_controller which, bool v2)
 {
@@ -109,7 +109,7 @@ cgroup_read_returns_only_requested_values(void **state)
 {
 	struct world *w = *state;
 
-	/* Of both versions, and of both with files that are open already. */
+	/* Test both versions, without and with files opened in advance. */
 	for (int round = 0; round < 4; round++) {
 		world_add_all(w, round % 2);
 		if (round >= 2)
@@ -154,7 +154,7 @@ cgroup_read_without_groups_returns_nothing(void **state)
 	assert_int_equal(u.oom_kills, 0);
 }
 
-/* The name of the file behind a descriptor, which is closed. */
+/* Check the name of the open file, and close it. */
 static void
 assert_opens(int *fd, const char *want)
 {
@@ -193,12 +193,12 @@ zygote_child_joins_every_group(void **state)
 	world_open_joins(w, true, out);
 	assert_opens(&out[CGROUP_MEMORY], "/0/tasks");
 	assert_opens(&out[CGROUP_PIDS], "/-1/cgroup.procs");
-	/* The same directory: to join it once is enough. */
+	/* Both controllers have the same directory, which is joined once. */
 	assert_int_equal(out[CGROUP_CPU], -1);
 	assert_int_equal(out[CGROUP_KILL], -1);
 }
 
-/* It was born into the groups of version 2. */
+/* It was cloned into the cgroup of version 2. */
 static void
 cold_child_joins_only_version_1_groups(void **state)
 {
@@ -234,7 +234,7 @@ unjoinable_group_is_named_in_the_error(void **state)
 	world_open_joins(w, false, out);
 }
 
-/* Groups of version 1 whose run is over, and used little. */
+/* Add cgroups of version 1 whose run is over and used little. */
 static void
 world_add_finished(struct world *w)
 {
@@ -296,7 +296,7 @@ group_with_traces_of_its_run_is_not_renewed(void **state)
 	assert_int_equal(cgroup_renew(&w->group), -1);
 	w->group.limits.wanted[CGROUP_KILL] = false;
 	assert_int_equal(cgroup_renew(&w->group), 0);
-	/* In the last only. */
+	/* The process is only in the last of the cgroups. */
 	world_write(w, CGROUP_CPU, "tasks", "1");
 	assert_int_equal(cgroup_renew(&w->group), -1);
 }
@@ -319,7 +319,7 @@ spare_group_is_reused_only_for_the_same_limits(void **state)
 	assert_int_equal(stock.count, 1);
 	assert_int_equal(w->group.at[CGROUP_MEMORY], -1);
 
-	/* A new one cannot be made here: these are no groups. */
+	/* A new cgroup cannot be made here: these are ordinary directories. */
 	l.memory_cgroup_bytes = 1001;
 	assert_int_equal(cgroup_stock_acquire(&stock, &other, &w->home, &l,
 					      "second", &err),
@@ -337,7 +337,7 @@ spare_group_is_reused_only_for_the_same_limits(void **state)
 #define with_world(test) \
 	cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
-/* One who cleans up, for ever. */
+/* Clean up stale cgroups for ever. */
 static void __attribute__((noreturn))
 clean_for_ever(int directory)
 {
@@ -376,7 +376,7 @@ group_can_be_made_during_a_cleanup(void **state)
 		snprintf(name, sizeof(name), CGROUP_PREFIX "%d", i);
 		fd = cgroup_home_make(directory, name);
 		assert_true(fd >= 0);
-		/* It is held: nobody has taken it away. */
+		/* It is locked, so the cleanup has not removed it. */
 		assert_int_equal(unlinkat(directory, name, AT_REMOVEDIR), 0);
 	}
 	kill(pid, SIGKILL);

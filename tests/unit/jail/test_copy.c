@@ -1,6 +1,6 @@
 /*
- * copy: what code can make in its directories is there again in the copy, and
- * what it cannot make is an error.
+ * copy: whatever code can make in its directories is in the copy, and anything
+ * else is an error.
  */
 #include "jail/mount/copy.h"
 
@@ -97,7 +97,7 @@ copy_contains_files_directories_and_links(void **state)
 	assert_int_equal(read(fd, text, sizeof(text)), 5);
 	assert_string_equal(text, "hello");
 	assert_int_equal(readlinkat(to, "it/link", text, sizeof(text)), 3);
-	/* And nothing of how it was done. */
+	/* The helper directory is gone. */
 	assert_int_equal(faccessat(to, ".links", F_OK, 0), -1);
 }
 

@@ -1,11 +1,11 @@
 /*
- * The seccomp programs as a whole: they load, they say for every number what
- * verdicts.txt says, and flags only add what they are for. What arguments
- * decide is in test_filter_arguments.c, what the kernel makes of the programs
- * in live_verdicts.c.
+ * The seccomp programs as a whole: the kernel accepts them, they answer every
+ * number as verdicts.txt states, and each flag adds only what it is for. The
+ * checks of arguments are tested in test_filter_arguments.c, and the kernel's
+ * own reading of the programs in live_verdicts.c.
  *
  *	test_filter FILE            test; FILE is tests/unit/jail/verdicts.txt
- *	test_filter --write FILE    write FILE anew. Read the difference before
+ *	test_filter --write FILE    write FILE again. Read the difference before
  *	                            you commit it: it is the change of policy.
  *
  * A row of the file is one call: architecture, number, name, the answer to
@@ -35,7 +35,7 @@ static const char *verdicts_path;
 
 static const uint64_t no_args[QUERY_ARGS];
 
-/* Form. */
+/* The form of the programs. */
 
 static void
 program_is_accepted_by_the_kernel(void **state)
@@ -62,7 +62,7 @@ filter_for_returns_null_after_the_last_variant(void **state)
 	assert_non_null(filter_native(0));
 }
 
-/* A checker that accepts everything would prove nothing. */
+/* This proves that the checker does not accept everything. */
 static void
 interpreter_refuses_programs_that_the_kernel_refuses(void **state)
 {
@@ -72,7 +72,7 @@ interpreter_refuses_programs_that_the_kernel_refuses(void **state)
 		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
 		{ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 18),
 		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
-		/* bytes, and the packet seccomp has not */
+		/* bytes, and the packet, which seccomp does not have */
 		{ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
 		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
 		{ BPF_STMT(BPF_LD | BPF_W | BPF_IND, 0),
@@ -104,7 +104,7 @@ interpreter_refuses_programs_that_the_kernel_refuses(void **state)
 	}
 }
 
-/* Numbers. */
+/* System call numbers. */
 
 static void
 assert_arch_is_killed(const struct filter *f, uint32_t audit)
@@ -157,7 +157,7 @@ assert_does_not_exist(enum filter_arch arch, unsigned variant, unsigned nr)
 			 REFUSE(ENOSYS));
 }
 
-/* The closing filters only take away from what is below them. */
+/* The closing filters only restrict the filters below them. */
 static void
 number_without_a_name_gets_enosys(void **state)
 {
@@ -165,7 +165,7 @@ number_without_a_name_gets_enosys(void **state)
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
 		for (unsigned v = 0; v < FILTER_CLOSING; v++) {
 			if (v == FILTER_INIT)
-				continue; /* it dies */
+				continue; /* killed */
 			for (unsigned nr = 0; nr <= QUERY_LAST_CALL; nr++)
 				if (!query_call_name(arch, nr))
 					assert_does_not_exist(arch, v, nr);
@@ -177,7 +177,7 @@ number_without_a_name_gets_enosys(void **state)
 
 /* Flags. */
 
-/* Numbers that look random and are the same in every run. */
+/* Pseudo-random numbers, the same in every run. */
 static uint64_t
 next_random(uint64_t *seed)
 {
@@ -185,7 +185,7 @@ next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* Something the program compares with, a bit, or nothing. */
+/* A value that the program compares with, a single bit, or zero. */
 static uint64_t
 interesting_argument(const struct filter *f, uint64_t *seed)
 {
@@ -254,7 +254,8 @@ strict_memory_grants_nothing(void **state)
 				      v & ~(unsigned)FILTER_STRICT_MEMORY);
 }
 
-/* Filters add up: what the keeper is refused, its jails are refused. */
+/* Filters add up: a call that is refused to the keeper is refused to its
+   jails. */
 static void
 keeper_is_allowed_whatever_init_and_code_are(void **state)
 {
@@ -268,7 +269,8 @@ keeper_is_allowed_whatever_init_and_code_are(void **state)
 						 : FILTER_KEEPER);
 }
 
-/* Filters add up: what a zygote is refused, its children are refused. */
+/* Filters add up: a call that is refused to a zygote is refused to its
+   children. */
 static void
 zygote_is_allowed_whatever_code_is(void **state)
 {
@@ -297,7 +299,7 @@ is_closed(const char *name, unsigned variant)
 	return false;
 }
 
-/* What it allows the filter below it decides. */
+/* A call that the closing filter allows is decided by the filter below. */
 static void
 closing_filters_remove_only_the_lock_down_calls(void **state)
 {
@@ -316,7 +318,7 @@ closing_filters_remove_only_the_lock_down_calls(void **state)
 	expect(FILTER_CLOSING_STRICT, "sendmmsg", REFUSE(EPERM), 0);
 }
 
-/* Programs check the answer of fsync, so it is never a refusal. */
+/* Programs check the result of fsync, so it is never a refusal. */
 static void
 fsync_succeeds_and_is_executed_only_in_mode_direct(void **state)
 {
@@ -335,8 +337,8 @@ fsync_succeeds_and_is_executed_only_in_mode_direct(void **state)
 		expect(v, "fadvise64", IGNORE, 3);
 }
 
-/* ERRNO comes before USER_NOTIF: a plain refusal in a filter below would hide
-   the explanation. */
+/* ERRNO takes precedence over USER_NOTIF: a plain refusal in a lower filter
+   would hide the explanation. */
 static void
 assert_hides_nothing(enum filter_arch arch, unsigned nr, unsigned code,
 		     unsigned below)
@@ -376,7 +378,8 @@ lower_filter_hides_no_explanation_of_the_code_filter(void **state)
 							     below[i]);
 }
 
-/* The keeper answers by this: both must read the programs alike. */
+/* The keeper answers with filter_verdict(): both must interpret the programs in
+   the same way. */
 static void
 filter_verdict_matches_the_interpreter(void **state)
 {
@@ -400,7 +403,7 @@ filter_verdict_matches_the_interpreter(void **state)
 	}
 }
 
-/* And the keeper's filter lies below the zygote's. */
+/* The keeper's filter is below the zygote's. */
 static void
 zygote_is_allowed_no_more_than_the_keeper(void **state)
 {
@@ -408,7 +411,7 @@ zygote_is_allowed_no_more_than_the_keeper(void **state)
 	assert_allows_no_more(FILTER_ZYGOTE, FILTER_KEEPER_NETWORK);
 }
 
-/* Answers. */
+/* Verdicts. */
 
 static const char *
 verdict_name(enum filter_arch arch, unsigned variant, unsigned nr)
@@ -429,7 +432,7 @@ is_worth_a_column(unsigned variant, const char *said, const char *usual)
 	return strcmp(said, usual) != 0;
 }
 
-/* The variant from which it differs. */
+/* The variant that a column is compared with. */
 static unsigned
 base_variant_of(unsigned variant)
 {
@@ -482,7 +485,7 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 	fputc('\n', f);
 }
 
-/* number_without_a_name_gets_enosys() speaks for those left out. */
+/* number_without_a_name_gets_enosys() tests the numbers left out here. */
 static void
 write_verdicts(FILE *f)
 {

@@ -1,7 +1,7 @@
 /*
- * The calls whose arguments decide, tried with every value that means
- * something to the kernel, and the calls that must never pass at all.
- * expect() asks both architectures.
+ * The calls that are checked by their arguments, tried with every value that
+ * means something to the kernel, and the calls that must never be allowed.
+ * expect() tests both architectures.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -40,7 +40,8 @@ expect_in_all(const char *const *names, size_t n, uint32_t action)
 
 /* Children. */
 
-/* Each of the 64 bits alone, and each one wrong in a value that passes. */
+/* Try each of the 64 bits alone, and each one flipped in a value that
+   passes. */
 static void
 expect_no_neighbour(unsigned variant, uint64_t flags)
 {
@@ -77,7 +78,8 @@ clone_makes_threads_only_with_two_flag_values(void **state)
 	}
 }
 
-/* Each of them is asked about: a plain refusal could not be let pass. */
+/* Each of these must be explained: the keeper could not let a plain refusal
+   pass. */
 static void
 expect_explained(const char *name, uint64_t arg)
 {
@@ -279,7 +281,8 @@ limits_can_be_read_but_not_set(void **state)
 		expect(v, "setrlimit", REFUSE(EPERM), 7);
 		expect(v, "getrlimit", ALLOW, 7);
 	}
-	/* The last limit is set between the two filters. */
+	/* The last limit is set after the first filter and before the
+	   second. */
 	for (unsigned v = FILTER_CLOSING; v < FILTER_VARIANTS; v++) {
 		expect(v, "prlimit64", ALLOW, 0, 7, 0, 0x1000);
 		for (unsigned bit = 0; bit < 64; bit++)
@@ -440,7 +443,7 @@ ioctl_ignores_the_high_bits_of_a_request(void **state)
 	expect(0, "ioctl", ALLOW, 0, TCGETS | HIGH);
 }
 
-/* Never. */
+/* Calls that are never allowed. */
 
 static void
 calls_that_a_filter_cannot_inspect_get_enosys(void **state)
@@ -505,7 +508,8 @@ lock_down_calls_are_refused_afterwards(void **state)
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		expect(v, "capset", v & FILTER_FORKABLE ? ALLOW : REFUSE(EPERM),
 		       0);
-	/* By the second filter: the first must let it be loaded. */
+	/* The second filter forbids it. The first must allow loading the
+	   second. */
 	expect(FILTER_CLOSING, "seccomp", REFUSE(ENOSYS), 0);
 	expect(FILTER_CLOSING_STRICT, "seccomp", REFUSE(ENOSYS), 0);
 }
@@ -549,7 +553,7 @@ init_is_killed_by_all_but_seven_calls(void **state)
 	expect(FILTER_INIT, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0, 0x1000);
 }
 
-/* A listener would hear of it, in every jail. */
+/* An explained refusal would notify the keeper in every jail. */
 static void
 expect_unexplained(unsigned variant, const char *name)
 {
@@ -582,7 +586,7 @@ no_op_arguments_are_refused_without_explanation(void **state)
 	}
 }
 
-/* How pages of read-only files were written to more than once. */
+/* More than once, splice has allowed writing to pages of read-only files. */
 static void
 splice_is_refused_to_code(void **state)
 {
@@ -613,7 +617,7 @@ proxy_has_only_socket_calls(void **state)
 	expect(FILTER_PROXY, "socket", REFUSE(EPERM), 1, 1, 0);
 	expect(FILTER_PROXY, "connect", ALLOW, 3, 0x1000, 16);
 	expect(FILTER_PROXY, "setsockopt", REFUSE(EPERM), 3, 6, 31);
-	/* Pipes are for bytes between sockets; no more is done with them. */
+	/* A pipe only moves bytes between sockets and needs nothing else. */
 	expect(FILTER_PROXY, "splice", ALLOW, 3, 0, 4, 0, 65536, 3);
 	expect(FILTER_PROXY, "fcntl", ALLOW, 3, F_SETPIPE_SZ, 1 << 20);
 	expect(FILTER_PROXY, "fcntl", REFUSE(EPERM), 3, F_SETFL, 0);

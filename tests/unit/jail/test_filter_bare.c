@@ -1,6 +1,6 @@
 /*
- * Without namespaces a pid is the host's and a path is the host's: what the
- * filter then takes away.
+ * Without namespaces, every pid and path is the host's: what the filter refuses
+ * then.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -55,7 +55,8 @@ bare_code_cannot_use_calls_that_landlock_does_not_check(void **state)
 			expect(bare[k], names[i], REFUSE(EPERM), 0);
 }
 
-/* By path, that is: what is open was let through by Landlock. */
+/* This means calls that take a path: Landlock has already checked what is
+   open. */
 static void
 extended_attributes_are_readable_only_on_open_files(void **state)
 {
@@ -110,7 +111,7 @@ socketpair_cannot_reach_unix_sockets_of_the_host(void **state)
 	expect(FILTER_BARE_NETWORK, "socket", ALLOW, AF_INET, SOCK_STREAM);
 }
 
-/* In a child: the filter is for good. */
+/* Runs in a child, since the filter cannot be removed. */
 static void __attribute__((noreturn))
 try_for_real(void)
 {

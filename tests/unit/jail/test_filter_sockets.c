@@ -1,6 +1,6 @@
 /*
- * Which sockets there are, for code and for the keeper, by family, type and
- * protocol, and which options may be set on them.
+ * Which sockets code and the keeper may create, by family, type and protocol,
+ * and which socket options may be set.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -37,8 +37,8 @@ socket_of_any_family_is_refused_without_network(void **state)
 	}
 }
 
-/* Other lengths are names of unix sockets: 16 is sockaddr_in, 28 sockaddr_in6,
-   and no unix address is as long as sockaddr_storage. */
+/* Other lengths could be names of unix sockets: 16 is sockaddr_in, 28
+   sockaddr_in6, and unix addresses are shorter than sockaddr_storage. */
 static void
 bind_accepts_only_internet_addresses_with_network(void **state)
 {
@@ -113,7 +113,8 @@ socketpair_allows_only_unix(void **state)
 			       family, SOCK_STREAM);
 }
 
-/* Numbers, not names, so that the list is not the one it checks. */
+/* Numbers instead of names, so that the test does not repeat the list it
+   checks. */
 static bool
 is_plain_option(int level, int option)
 {

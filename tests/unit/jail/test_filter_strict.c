@@ -1,6 +1,6 @@
 /*
- * FILTER_STRICT_MEMORY refuses kernel memory that no limit of a process
- * counts, and nothing else does.
+ * FILTER_STRICT_MEMORY refuses kernel memory that no limit of a process counts,
+ * and other variants do not.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -34,7 +34,7 @@ strict_memory_refuses_memory_outside_the_address_space(void **state)
 	}
 }
 
-/* Needed once, to hand the listener over. */
+/* It is needed once, to send the listener. */
 static void
 strict_memory_refuses_sendmsg_after_closing(void **state)
 {
@@ -57,7 +57,7 @@ strict_memory_refuses_epoll(void **state)
 		expect(v, "epoll_create", want, 1);
 		expect(v, "epoll_create1", want, 0);
 		expect(v, "epoll_create1", want, O_CLOEXEC);
-		/* what asyncio takes instead */
+		/* asyncio uses this instead */
 		expect(v, "poll", ALLOW, 0);
 		expect(v, "ppoll", ALLOW, 0);
 	}
@@ -87,7 +87,7 @@ strict_memory_refuses_record_locks(void **state)
 		}
 }
 
-/* With each of the two bits that make no other socket of it. */
+/* Add each of the two flags that do not change the type of socket. */
 static void
 expect_pairs(unsigned variant, uint64_t family, uint64_t type, uint32_t want)
 {

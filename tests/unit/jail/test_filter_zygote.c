@@ -1,6 +1,6 @@
 /*
  * A zygote joins jails and forks, and its children lock themselves down. It
- * builds nothing, and reaches nobody from the empty network it is in.
+ * builds nothing, and its empty network reaches no other process.
  */
 #include "base/own.h"
 #include "filter_query.h"
@@ -39,7 +39,7 @@ zygote_can_join_namespaces(void **state)
 		expect(FILTER_ZYGOTE, "setns", ALLOW, 21, types[i]);
 }
 
-/* CLONE_THREAD alone changes nothing and asks how many threads there are. */
+/* CLONE_THREAD alone changes nothing, and fails in a process with threads. */
 static void
 unshare_only_checks_for_threads(void **state)
 {
@@ -66,7 +66,7 @@ unshare_is_allowed_only_to_zygotes_and_keepers(void **state)
 	}
 }
 
-/* By their numbers, since headers lack the newer ones. */
+/* By number, since older headers lack the newer names. */
 static void
 madvise_never_merges_and_collapses_only_for_zygotes(void **state)
 {
@@ -181,7 +181,7 @@ zygote_has_only_the_sockets_of_its_children(void **state)
 	expect(FILTER_ZYGOTE, "recvmsg", ALLOW, 3, 0x1000, 0);
 }
 
-/* The steps of a child, which has this filter and not yet its own. */
+/* The steps of a child, which has only this filter so far. */
 static void
 zygote_child_can_lock_itself_down(void **state)
 {

@@ -1,4 +1,4 @@
-/* join: only a process with one thread may fork a jail's code. */
+/* join: only a process with a single thread may fork a jail's code. */
 #include "jail/lock/join.h"
 
 #include <pthread.h>
@@ -23,14 +23,14 @@ wait_at_gate(void *arg)
 	return NULL;
 }
 
-/* The kernel takes a thread off after pthread_join() comes back. */
+/* The kernel counts a thread for a moment after pthread_join() has returned. */
 static bool
 becomes_single_threaded(void)
 {
 	for (int i = 0; i < 30000; i++) {
 		if (join_is_single_threaded())
 			return true;
-		usleep(1000); /* a look now and then */
+		usleep(1000); /* try again a little later */
 	}
 	return false;
 }
@@ -53,7 +53,7 @@ thread_start_and_end_are_noticed(void **state)
 	close(gate[1]);
 }
 
-/* Forked with threads, a lock that one of them held stays held. */
+/* After a fork with threads, a lock that one of them had would stay locked. */
 static void
 join_fork_with_threads_reports_the_failed_step(void **state)
 {
@@ -80,7 +80,7 @@ join_fork_with_threads_reports_the_failed_step(void **state)
 	close(gate[1]);
 }
 
-/* What it holds is no namespace: the helper says so, and is gone. */
+/* The descriptor is not a namespace: the helper reports that, and ends. */
 static void
 join_fork_of_a_bad_namespace_leaves_no_child(void **state)
 {

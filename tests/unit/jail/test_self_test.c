@@ -1,7 +1,7 @@
 /*
- * self_test: what is tried from inside notices a filter that is missing, and
- * one that is another's. Without namespaces, so what only they keep is left
- * out.
+ * self_test: the attempts from inside notice a missing filter and a wrong one.
+ * These tests run without namespaces, so attempts that only namespaces stop are
+ * left out.
  */
 #include "jail/lock/lock.h"
 

@@ -1,5 +1,5 @@
 /*
- * sweep: whatever code makes in a directory, it can be removed.
+ * sweep: removes whatever code can make in a directory.
  */
 #include "jail/mount/sweep.h"
 
@@ -30,7 +30,7 @@ open_world(void **state)
 	return top < 0 ? -1 : 0;
 }
 
-/* Only an empty directory can be removed. */
+/* rmdir removes only an empty directory. */
 static int
 close_world(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * workspace: a directory with a lock is left alone, one without is removed, and
- * nothing outside of it is touched.
+ * workspace: cleaning removes directories without a lock, keeps those with one,
+ * and changes nothing outside.
  */
 #include "jail/mount/workspace.h"
 
@@ -51,7 +51,7 @@ make_workspace(struct workspace *w)
 	}
 }
 
-/* As if the keeper had died: nothing of it is left but the directory. */
+/* Like the death of the keeper: only the directory is left. */
 static void
 abandon_workspace(struct workspace *w)
 {
@@ -136,11 +136,11 @@ workspace_base_writable_by_others_is_refused(void **state)
 	assert_int_equal(rmdir(base), 0);
 }
 
-/* Others that end remove the directory of all whenever it is empty. */
+/* Other keepers remove the base directory whenever it is empty. */
 static void
 workspace_can_be_made_while_others_are_removed(void **state)
 {
-	time_t until = time(NULL) + 5; /* a machine may have other work */
+	time_t until = time(NULL) + 5; /* the machine may be busy */
 	char base[128];
 	pid_t others;
 
@@ -150,7 +150,8 @@ workspace_can_be_made_while_others_are_removed(void **state)
 	assert_true(others >= 0);
 	if (others == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Never in step with who makes it. */
+	/* Pause irregularly, so as not to run in step with the process that
+	   makes it. */
 	while (others == 0)
 		usleep(rmdir(base) < 0 ? 1 : (useconds_t)(random() % 400));
 	for (int i = 0; i < 2000 && time(NULL) < until; i++) {

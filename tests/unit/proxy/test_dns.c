@@ -1,4 +1,4 @@
-/* dns: questions of a jail, and what resolvers answer. */
+/* dns: questions from a jail, and the answers of resolvers. */
 #include "proxy/dns/dns.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* A question for the A of api.example.com, with options behind it. */
+/* A question for the A record of api.example.com, followed by options. */
 static const char asked[] = "\x12\x34\x01\x00\0\1\0\0\0\0\0\1"
 			    "\3Api\7example\3com\0\0\1\0\1"
 			    "\0\0\x29\x10\0\0\0\0\0\0\0";
@@ -32,7 +32,7 @@ question_name_is_read_in_canonical_form(void **state)
 	assert_int_equal(q.len, ASKED - 11);
 }
 
-/* Each byte string is behind a header that says: one question. */
+/* Each row follows a header that announces one question. */
 static void
 odd_question_has_no_name(void **state)
 {
@@ -137,7 +137,7 @@ answer_to_another_question_is_rejected(void **state)
 	assert_int_equal(dns_answer_read(out, n, 0x1234, "api.example.com",
 					 DNS_AAAA, &found, &code),
 			 -1);
-	/* A question is no answer. */
+	/* A question is not an answer. */
 	assert_int_equal(dns_answer_read(asked, ASKED, 0x1234,
 					 "api.example.com", DNS_A, &found,
 					 &code),
@@ -172,7 +172,8 @@ written_question_can_be_read_back(void **state)
 	assert_true(n <= sizeof(out));
 }
 
-/* An answer by way of another name, with more addresses than are followed. */
+/* An answer that uses another name (CNAME) and has more addresses than are
+   read. */
 static void
 answer_addresses_are_read_up_to_the_cap(void **state)
 {

@@ -1,4 +1,4 @@
-/* flow: what comes out is what went in, by the buffer and by the pipe. */
+/* flow: bytes arrive unchanged, through the buffer and through the pipe. */
 #include "proxy/flow.h"
 
 #include <setjmp.h>
@@ -16,7 +16,8 @@ plain_end(int fd)
 	return (struct flow_end){ .fd = fd };
 }
 
-/* A source and a target, each with an end of ours and one of the flow's. */
+/* A source and a target, each with one end for the test and one for the
+   flow. */
 struct ends {
 	int ours, from, to, theirs;
 };
@@ -68,11 +69,11 @@ read_some(int fd, size_t from)
 
 	for (ssize_t i = 0; i < n; i++)
 		if (bytes[i] != byte_at(from + (size_t)i))
-			fail_msg("byte %zu is another", from + (size_t)i);
+			fail_msg("byte %zu differs", from + (size_t)i);
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* All of it, with a pipe as soon as one would help, or never. */
+/* Move all bytes; with `piped`, switch to a pipe as soon as it would help. */
 static void
 carry_bytes(size_t total, bool piped)
 {
@@ -82,7 +83,7 @@ carry_bytes(size_t total, bool piped)
 
 	flow_open(&f);
 	while (!f.closed || out < total) {
-		/* More than the buffer takes. */
+		/* More than fits into the buffer. */
 		for (int i = 0; i < 3; i++)
 			in += write_some(e.ours, in, total);
 		if (in == total)
@@ -98,7 +99,7 @@ carry_bytes(size_t total, bool piped)
 	assert_int_equal(out, total);
 	assert_int_equal(counted, total);
 	assert_int_equal(flow_is_piped(&f), piped && total > FLOW_BYTES);
-	/* The other side was told. */
+	/* The other side has seen the end. */
 	assert_int_equal(recv(e.theirs, &sent, 1, 0), 0);
 	flow_close(&f);
 	assert_false(flow_is_piped(&f));

@@ -1,4 +1,4 @@
-/* ledger: what a proxy writes down, and what is believed of it. */
+/* ledger: what a proxy records, and how much of it the keeper trusts. */
 #include "proxy/ledger.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ ledger_groups_equal_rows_and_has_a_row_limit(void **state)
 	assert_int_equal(l->left_out, 1 + LEDGER_ROWS - LEDGER_REFUSED_ROWS);
 	assert_int_equal(l->refusals, 1 + LEDGER_ROWS);
 	assert_int_equal(l->unreachable, LEDGER_ROWS);
-	/* What was refused does not hide what was let through. */
+	/* Refusals do not displace what was let through. */
 	for (int i = 0; i < LEDGER_ROWS; i++) {
 		snprintf(name, sizeof(name), "n%d.example", i);
 		ledger_note(l, name, 443, LEDGER_LET_THROUGH);
@@ -70,7 +70,7 @@ ledger_is_shared_and_cannot_be_truncated(void **state)
 	ledger_free(theirs);
 }
 
-/* A proxy that was taken over may have written anything. */
+/* A compromised proxy may have written anything. */
 static void
 ledger_copy_drops_malformed_rows(void **state)
 {

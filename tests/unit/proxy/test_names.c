@@ -1,4 +1,5 @@
-/* names: an address inside for each name, and what this machine knows. */
+/* names: the address of each name inside the jail, and the names that this
+   machine knows. */
 #include "proxy/dns/names.h"
 
 #include <setjmp.h>
@@ -48,7 +49,7 @@ unassigned_address_has_no_name(void **state)
 	assert_null(find_by_address(&all, htonl(inside - 1)));
 	assert_null(find_by_address(&all, 0));
 	assert_null(find_by_address(&all, htonl(0x7f000001)));
-	/* The same bytes at the beginning of another family's. */
+	/* An IPv6 address that begins with the same bytes. */
 	six = address_v4(names_inside(&all, a));
 	six.is_v6 = true;
 	assert_null(names_find_inside(&all, &six));

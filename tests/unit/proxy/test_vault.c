@@ -1,4 +1,5 @@
-/* vault: secrets come by a memfd and are found by name, or are refused. */
+/* vault: secrets arrive in a memfd and are found by name; anything else is
+   refused. */
 #include "proxy/credential/vault.h"
 
 #include <fcntl.h>
@@ -40,7 +41,7 @@ secret_is_found_by_its_name(void **state)
 	assert_string_equal(secrets_find(&s, "C"), "");
 	assert_null(secrets_find(&s, "B"));
 	assert_null(secrets_find(&s, ""));
-	/* Once. */
+	/* They can be read only once. */
 	assert_int_equal(secrets_read(&s, fd, &err), -1);
 }
 
@@ -105,7 +106,7 @@ secrets_are_absent_from_a_child(void **state)
 	(void)state;
 	assert_int_equal(secrets_read(&s, fd, &err), 0);
 	pid = fork();
-	if (!pid) /* ENOMEM: nothing is there (mincore(2)) */
+	if (!pid) /* ENOMEM: nothing is mapped there (mincore(2)) */
 		_exit(mincore(s.text, 1, &there) < 0 && errno == ENOMEM ? 7
 									: 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
