@@ -29,10 +29,9 @@ struct blueprint_mount {
 	const char *jail;
 	bool is_directory;
 	bool runtime;
-	uint32_t number; /* its row in the plan, counted from 1; 0: not in the
-			    plan */
-	bool overlaid;	 /* the code writes to an overlay over it */
-	bool writable;	 /* Landlock allows writing */
+	uint32_t number;    /* in the plan, counted from 1; 0: none */
+	bool overlaid;	    /* the code writes to an overlay over it */
+	bool writable;	    /* Landlock allows writing */
 	uint64_t max_bytes; /* from the plan */
 	int write_root;	    /* from the plan */
 };
@@ -43,8 +42,7 @@ enum blueprint_kind {
 	BLUEPRINT_ZYGOTE,	 /* the root of a zygote */
 	BLUEPRINT_ROOT_TEMPLATE, /* a root that later jails are cloned from */
 	BLUEPRINT_CLONE,  /* like WARM, with the root of a root template */
-	BLUEPRINT_BRANCH, /* nested in a session's jail, for a copy of its code
-			   */
+	BLUEPRINT_BRANCH, /* nested in a session's jail, for its copy */
 	BLUEPRINT_BARE,	  /* no namespaces: one process in the host's root */
 };
 
@@ -65,8 +63,7 @@ struct blueprint {
 	const struct plan *plan;
 	struct contents own;
 	const struct contents *contents; /* &own, or the root template's */
-	const struct root_template
-		*root_template; /* if this is a clone; else NULL */
+	const struct root_template *root_template; /* of a clone; else NULL */
 	/* The descriptors that the jail's first process keeps, in ascending
 	   order. */
 	int *keep;
@@ -79,16 +76,14 @@ struct blueprint {
 	struct listeners listeners; /* what to send to the proxy */
 	int proc;		    /* the host's /proc */
 	int root;		    /* the new root, once it is mounted */
-	int writable[WORKSPACE_DIRECTORIES]; /* bare: the directories that the
-						code may write */
+	int writable[WORKSPACE_DIRECTORIES]; /* bare: what the code may write */
 	int ruleset;   /* the Landlock ruleset, once it exists */
 	int workspace; /* for the keeper, if the run exports files; else -1 */
 	int scratch;   /* the writable file system, until the overlays exist */
 	int slot;      /* a branch's writable file system */
-	int slots[PLAN_BRANCHES_MAX];	 /* the same for future branches */
-	int hosts[PLAN_WRITE_ROOTS_MAX]; /* the host's directories of mode rw */
-	int uppers[PLAN_WRITE_ROOTS_MAX]; /* the upper directories of their
-					     overlays */
+	int slots[PLAN_BRANCHES_MAX];	  /* the same for future branches */
+	int hosts[PLAN_WRITE_ROOTS_MAX];  /* on the host, of mode rw */
+	int uppers[PLAN_WRITE_ROOTS_MAX]; /* upper directories of these */
 	struct lock_params params;
 	char *const *argv;
 	const char *runtime_dir; /* path on the host */

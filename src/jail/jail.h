@@ -76,8 +76,7 @@ struct jail {
 	struct link channel;
 	struct link lifeline;
 	int out, err;
-	int listener; /* reports refused system calls; -1: unsupported by the
-			 kernel */
+	int listener; /* for refused calls; -1: unsupported */
 	int export;   /* the workspace, if the plan exports files; else -1 */
 	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
 	/* Writable file systems for its branches and theirs; -1: already

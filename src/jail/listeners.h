@@ -30,8 +30,7 @@ struct listeners {
 		in_port_t port; /* in network byte order */
 	} ports[LISTENERS_MAX];
 	size_t port_count;
-	struct address addresses[LISTENERS_MAX]; /* hosts that the policy names
-						    by address */
+	struct address addresses[LISTENERS_MAX]; /* of hosts named by address */
 	size_t address_count;
 	bool everywhere; /* listen on every address */
 };

@@ -40,8 +40,7 @@
 enum built_fd {
 	BUILT_RULESET,
 	BUILT_WORKSPACE,
-	BUILT_UPPER, /* the first upper directory of mode rw; the others follow
-		      */
+	BUILT_UPPER, /* upper directories of mode rw, from here on */
 	BUILT_FDS = BUILT_UPPER + PLAN_WRITE_ROOTS_MAX,
 };
 

@@ -182,8 +182,8 @@ make_scope_request(struct message *m)
 	first = m->len;
 	message_put_property(m, "PIDs", "au");
 	message_put_number(m, sizeof(uint32_t));
-	message_put_number(m, 0); /* 0 means the caller: its pid may be
-				     different on the bus's side */
+	/* 0 means the caller: its pid may be another one for the bus. */
+	message_put_number(m, 0);
 	message_put_property(m, "Delegate", "b");
 	message_put_number(m, true);
 	message_put_property(m, "CollectMode", "s");

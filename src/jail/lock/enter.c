@@ -34,10 +34,10 @@ step_session(const struct lock_params *params, struct enter_ends *ends,
 	   The copy keeps its signal handlers and umask. */
 	if (params->branch)
 		return setsid() < 0 ? -1 : 0;
-	/* A warm interpreter has set its handlers already. */
+	/* A warm interpreter has set its handlers already. The call fails for
+	   SIGKILL, SIGSTOP and the C library's own signals. */
 	for (int s = 1; s < 65 && !params->warm; s++)
-		sigaction(s, &dfl, NULL); /* fails for KILL, STOP and the C
-					     library's own */
+		sigaction(s, &dfl, NULL);
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -1;

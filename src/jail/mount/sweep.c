@@ -13,8 +13,7 @@
 
 struct sweeper {
 	int top;
-	uint64_t number; /* name of the next directory that is moved to the top
-			  */
+	uint64_t number; /* for the next directory moved to the top */
 	bool moved;	 /* something was removed or moved in this round */
 };
 

@@ -374,8 +374,7 @@ static const struct clause ioctl_requests[] = {
 	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */
 	ALLOW_IF(INT(1, TIOCGWINSZ)),
 	ALLOW_IF(INT(1, FIONREAD)),
-	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits until its output is read
-				     */
+	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits for its reader */
 	ALLOW_IF(INT(1, FIONBIO)),
 	ALLOW_IF(INT(1, FIOCLEX)), /* set_inheritable() */
 	ALLOW_IF(INT(1, FIONCLEX)),

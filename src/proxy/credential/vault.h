@@ -30,8 +30,7 @@ void secrets_free(struct secrets *s);
 struct vault {
 	struct vault_row {
 		char host[HOST_NAME_SIZE];
-		uint16_t port; /* 0: any; network_allow has only one for this
-				  host */
+		uint16_t port; /* 0: any; network_allow has only one */
 		struct http_header header;
 	} rows[CREDENTIALS_MAX];
 	size_t count;
