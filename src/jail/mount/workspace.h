@@ -1,11 +1,11 @@
 /*
- * workspace: where the code of a bare jail may write: a directory that the
- * keeper makes on the host and removes when the jail is dead.
+ * workspace: the directory that the code of a bare jail may write. The keeper
+ * makes it on the host, and removes it when the jail is dead.
  *
- *	$TMPDIR/remit-UID/        the keeper's user; gone when it is empty
- *	    NAME/                 of one run, locked as long as its keeper lives
+ *	$TMPDIR/remit-UID/        of the keeper's user; removed when empty
+ *	    NAME/                 of one run; locked while its keeper lives
  *	        .sentinel         no Landlock rule covers it (self_test.c)
- *	        workspace, tmp    the code's: HOME, and TMPDIR
+ *	        workspace, tmp    the code's HOME and TMPDIR
  */
 #ifndef REMIT_WORKSPACE_H
 #define REMIT_WORKSPACE_H

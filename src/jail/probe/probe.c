@@ -328,7 +328,8 @@ probe_idmap(struct host *h, const char *runtime_dir)
 
 	if (!h->by_root) {
 		note_capability(h, CAN_IDMAPPED_MOUNTS, false,
-				"needs root; an ordinary user does without");
+				"needs root; jails of an ordinary user do not "
+				"need it");
 		return;
 	}
 	tree = open_tree(AT_FDCWD, runtime_dir,

@@ -65,7 +65,8 @@ secrets_read(struct secrets *s, int fd, struct remit_error *err)
 	n = read(fd, s->text, SECRETS_BYTES);
 	if (n == (ssize_t)SECRETS_BYTES)
 		return fail(err, REMIT_E_INPUT,
-			    "secrets: at most %d, of less than %d bytes each",
+			    "too many secrets, or too long: at most %d, each "
+			    "shorter than %d bytes",
 			    CREDENTIALS_MAX, CREDENTIAL_VALUE);
 	/* Without a final NUL, strlen would read past the end. */
 	if (n < 0 || (n && s->text[n - 1]) || !is_list(s->text, (size_t)n))
