@@ -482,6 +482,15 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 				       r->sys_errno, err);
 	if (r->step == STEP_PARAMS && r->sys_errno == EPROTO)
 		return jail_fail_release(err);
+	/* Without namespaces a jail started by root sees the host's folders as
+	   the user that it leased. */
+	if (r->step == STEP_EXEC && r->sys_errno == EACCES)
+		return fail_refused(err, fields[F_PYTHON].name,
+				    "Use an interpreter that every user can "
+				    "execute, such as --python "
+				    "/usr/bin/python3.",
+				    "the jail's user may not execute %s",
+				    plan->interpreter->executable);
 	errno = r->sys_errno;
 	if (r->step == STEP_KEYRING && r->sys_errno == EDQUOT)
 		deadline_missed(err, DEADLINE_KEYRING);

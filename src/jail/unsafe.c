@@ -11,16 +11,19 @@
 
 #include "jail/jail.h"
 #include "jail/linux_abi.h"
+#include "jail/lock/lock.h"
 #include "jail/lock_params.h"
 
 extern char **environ;
 
 static void __attribute__((noreturn))
 unsafe_child_main(const struct plan *plan, char *const argv[],
-		  const int ends[4])
+		  const int ends[4], pid_t keeper)
 {
 	sigset_t none;
 
+	if (enter_die_with(keeper) < 0)
+		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -74,7 +77,7 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 		.exit_signal = SIGCHLD,
 	};
 	int ends[4] = { -1, -1, -1, -1 };
-	pid_t pid;
+	pid_t pid, keeper = getpid();
 
 	snprintf(boot, sizeof(boot), "%s/boot.py", site->runtime_dir);
 	j->unjailed = j->no_init = true;
@@ -82,7 +85,7 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 		return -1;
 	pid = sys_clone3(&args);
 	if (pid == 0)
-		unsafe_child_main(plan, argv, ends);
+		unsafe_child_main(plan, argv, ends, keeper);
 	for (int i = 0; i < 4; i++)
 		close(ends[i]);
 	if (pid < 0)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import shutil
 import stat
 import subprocess
 import time
@@ -151,6 +152,23 @@ def test_a_root_that_may_not_change_its_user_is_refused(stage, remit):
     done = subprocess.run(argv, env=env, cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **remit.identity())
     result = json.loads(done.stdout)
     assert (result["status"], result["stdout"], result["error"]["where"]) == ("refused", "", "tier"), result
+
+
+def test_interpreter_that_the_jails_user_may_not_execute_is_refused(remit):
+    """A jail started by root leases a user, who does not see root's private folders."""
+    private = remit.folder / "private"
+    private.mkdir(mode=0o700)
+    python = private / "python3"
+    shutil.copy2("/usr/bin/python3", python)
+    remit.own(private)
+    remit.own(python)
+    result = json.loads(remit("run", "--json", *PRESET, "--python", str(python), "-c", "print(1)").stdout)
+    if remit.by_root:
+        error = result["error"]
+        assert (result["status"], error["where"]) == ("refused", "python"), result
+        assert f"may not execute {python}" in error["value"] and "--python /usr/bin/python3" in error["remedy"]
+    else:
+        assert result["stdout"] == "1\n", result
 
 
 # ---- the workspace ----

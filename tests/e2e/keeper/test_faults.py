@@ -66,6 +66,18 @@ def test_the_keeper_dies(remit):
     check_clean(remit)
 
 
+def test_unsafe_code_dies_with_its_keeper(remit):
+    """Without a jail the kernel kills the process that the keeper started."""
+    alive = remit.folder / "alive"
+    code = f"import os, time; open({str(alive)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
+    p = remit.popen("run", "--tier", "unsafe", "--timeout", "300s", "-c", code, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pid = int(until(lambda: alive.exists() and alive.read_text()))
+    (keeper,) = children(p.pid)
+    os.kill(keeper, signal.SIGKILL)
+    assert p.wait(timeout=60) == 125
+    assert gone(lambda: [pid] if pathlib.Path(f"/proc/{pid}").exists() else []) == []
+
+
 def test_pid_1_dies(remit):
     p, _, init, _ = started(remit)
     os.kill(init, signal.SIGKILL)
