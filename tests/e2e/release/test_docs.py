@@ -110,7 +110,8 @@ def rows(path: str, pattern: str) -> list:
 
 def statuses() -> list[tuple[str, str, str]]:
     """(name, exit code, sentence) of each row of the table."""
-    return rows("src/wire/result.c", r'\[STATUS_\w+\] = \{\s*"(\w+)",\s*(\w+),\s*"([^"]+)"\s*\}')
+    found = rows("src/wire/result.c", r'\[STATUS_\w+\] = \{\s*"(\w+)",\s*(\w+),\s*((?:"[^"]+"\s*)+)\}')
+    return [(name, code, "".join(re.findall(r'"([^"]+)"', text))) for name, code, text in found]
 
 
 EXIT_WORDS = {"OWN_CODE": "the program's", "SIGNAL_CODE": "128 + signal"}
