@@ -15,11 +15,11 @@
 /* Between two looks at what is left to read. */
 #define PAUSE_NS 20000
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What a pipe has in its queue nobody tells: it is not waited for. */
 static int
-unread(int fd)
+unread_bytes(int fd)
 {
 	int bytes = 0;
 
@@ -34,7 +34,7 @@ write_parts(int fd, const char *bytes, size_t len, const char *rest,
 
 	if (io_write_all(fd, bytes, len) < 0)
 		return -1;
-	while (rest_len && unread(fd))
+	while (rest_len && unread_bytes(fd))
 		nanosleep(&pause, NULL);
 	return io_write_all(fd, rest, rest_len);
 }
@@ -46,9 +46,9 @@ write_in_turn(int fd, const char *bytes, size_t len, const char *rest,
 {
 	int failed;
 
-	pthread_mutex_lock(&turn);
+	pthread_mutex_lock(&write_lock);
 	failed = write_parts(fd, bytes, len, rest, rest_len);
-	pthread_mutex_unlock(&turn);
+	pthread_mutex_unlock(&write_lock);
 	return failed;
 }
 
@@ -82,7 +82,7 @@ channel_settle(PyObject *self, PyObject *channel)
 	(void)self;
 	if (PyErr_Occurred())
 		return NULL;
-	while (unread((int)fd)) {
+	while (unread_bytes((int)fd)) {
 		Py_BEGIN_ALLOW_THREADS;
 		nanosleep(&pause, NULL);
 		Py_END_ALLOW_THREADS;
@@ -97,7 +97,7 @@ channel_settle(PyObject *self, PyObject *channel)
 PyObject *
 channel_part(PyObject *self, PyObject *args)
 {
-	struct timespec patience;
+	struct timespec wait;
 	Py_ssize_t len;
 	int fd, ms, failed;
 	char *bytes;
@@ -107,11 +107,10 @@ channel_part(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "iSi", &fd, &data, &ms) ||
 	    PyBytes_AsStringAndSize(data, &bytes, &len) < 0)
 		return NULL;
-	patience = (struct timespec){ ms / 1000, ms % 1000 * 1000000L };
+	wait = (struct timespec){ ms / 1000, ms % 1000 * 1000000L };
 	Py_BEGIN_ALLOW_THREADS;
 	failed = write_in_turn(fd, bytes, (size_t)len, NULL, 0);
-	while (!failed && ms && nanosleep(&patience, &patience) < 0 &&
-	       errno == EINTR)
+	while (!failed && ms && nanosleep(&wait, &wait) < 0 && errno == EINTR)
 		;
 	Py_END_ALLOW_THREADS;
 	if (failed)

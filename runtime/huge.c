@@ -26,14 +26,14 @@ struct span {
 };
 
 static uintptr_t
-up(uintptr_t at, uintptr_t unit)
+round_up(uintptr_t at, uintptr_t unit)
 {
 	return (at + unit - 1) & ~(unit - 1);
 }
 
 /* dl_iterate_phdr(3): one object. Its segments stand in order. */
 static int
-look(struct dl_phdr_info *object, size_t size, void *user)
+find_segments(struct dl_phdr_info *object, size_t size, void *user)
 {
 	struct span *s = user;
 	uintptr_t begin = 0, end = 0;
@@ -49,8 +49,9 @@ look(struct dl_phdr_info *object, size_t size, void *user)
 			begin = at;
 		end = p->p_flags & PF_W
 			      ? 0
-			      : up(object->dlpi_addr + p->p_vaddr + p->p_filesz,
-				   PAGE);
+			      : round_up(object->dlpi_addr + p->p_vaddr +
+						 p->p_filesz,
+					 PAGE);
 		if (begin <= s->inside && s->inside < end)
 			*s = (struct span){ s->inside, begin, end };
 	}
@@ -65,16 +66,16 @@ huge_collapse(uintptr_t at)
 
 /* A copy in one huge page of its own, or NULL. */
 static void *
-copy(uintptr_t at)
+copy_page(uintptr_t at)
 {
-	char *room = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *whole = (char *)up((uintptr_t)room, HUGE);
+	char *space = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *whole = (char *)round_up((uintptr_t)space, HUGE);
 
-	if (room == MAP_FAILED)
+	if (space == MAP_FAILED)
 		return NULL;
-	munmap(room, (size_t)(whole - room));
-	munmap(whole + HUGE, (size_t)(room + HUGE - whole));
+	munmap(space, (size_t)(whole - space));
+	munmap(whole + HUGE, (size_t)(space + HUGE - whole));
 	memcpy(whole, (const void *)at, HUGE);
 	if (huge_collapse((uintptr_t)whole) &&
 	    mprotect(whole, HUGE, PROT_READ | PROT_EXEC) == 0)
@@ -86,9 +87,9 @@ copy(uintptr_t at)
 /* There is nothing between the old text and the new: whoever fails there has
    none. It was counted before, so that there is room. */
 static bool
-replace(uintptr_t at)
+replace_page(uintptr_t at)
 {
-	void *whole = copy(at);
+	void *whole = copy_page(at);
 
 	if (!whole)
 		return false;
@@ -104,9 +105,9 @@ huge_text(const void *inside)
 	struct span s = { .inside = (uintptr_t)inside };
 	size_t count = 0;
 
-	dl_iterate_phdr(look, &s);
-	for (uintptr_t at = up(s.begin, HUGE); at && at + HUGE <= s.end;
+	dl_iterate_phdr(find_segments, &s);
+	for (uintptr_t at = round_up(s.begin, HUGE); at && at + HUGE <= s.end;
 	     at += HUGE)
-		count += replace(at);
+		count += replace_page(at);
 	return count;
 }

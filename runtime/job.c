@@ -27,14 +27,14 @@ struct job {
 };
 
 static PyObject *
-broken(const char *what)
+fail_protocol(const char *what)
 {
 	return PyErr_Format(PyExc_RuntimeError, "the keeper sent %s", what);
 }
 
 /* Until there are `want` unused bytes: 0, or -1 with an exception. */
 static int
-fill(struct stream *s, size_t want)
+stream_fill(struct stream *s, size_t want)
 {
 	buf_drop(&s->data, s->used);
 	s->used = 0;
@@ -61,21 +61,21 @@ fill(struct stream *s, size_t want)
 /* The next frame, which must be of this type: its payload, until the next
    call; NULL with an exception. */
 static const char *
-next_frame(struct stream *s, enum frame_type type, size_t *len)
+stream_next_frame(struct stream *s, enum frame_type type, size_t *len)
 {
 	const unsigned char *head;
 	const char *payload;
 	uint32_t n;
 
-	if (fill(s, FRAME_HEADER) < 0)
+	if (stream_fill(s, FRAME_HEADER) < 0)
 		return NULL;
 	head = (const unsigned char *)s->data.data;
 	memcpy(&n, head, sizeof(n));
 	if (head[4] != type) {
-		broken("another frame than expected");
+		fail_protocol("another frame than expected");
 		return NULL;
 	}
-	if (fill(s, FRAME_HEADER + (size_t)n) < 0)
+	if (stream_fill(s, FRAME_HEADER + (size_t)n) < 0)
 		return NULL;
 	payload = s->data.data + FRAME_HEADER;
 	s->used = FRAME_HEADER + n;
@@ -84,14 +84,14 @@ next_frame(struct stream *s, enum frame_type type, size_t *len)
 }
 
 static PyObject *
-text(const char *bytes)
+decode_text(const char *bytes)
 {
 	return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes),
 				    "surrogateescape");
 }
 
 static int
-take_record(struct job *j, const char *key, const char *value)
+job_read_record(struct job *j, const char *key, const char *value)
 {
 	PyObject *v;
 	int bad = 0;
@@ -100,7 +100,7 @@ take_record(struct job *j, const char *key, const char *value)
 		j->code_bytes = strtoul(value, NULL, 10);
 		return 0;
 	}
-	v = text(value);
+	v = decode_text(value);
 	if (!v)
 		return -1;
 	if (!strcmp(key, "argv"))
@@ -114,7 +114,7 @@ take_record(struct job *j, const char *key, const char *value)
 
 /* Records: key NUL value NUL, again and again. */
 static int
-take_records(struct job *j, const char *at, size_t len)
+job_read_records(struct job *j, const char *at, size_t len)
 {
 	const char *end = at + len;
 
@@ -129,10 +129,10 @@ take_records(struct job *j, const char *at, size_t len)
 				    : end + 1;
 
 		if (next > end) {
-			broken("half a record");
+			fail_protocol("half a record");
 			return -1;
 		}
-		if (take_record(j, key, value) < 0)
+		if (job_read_record(j, key, value) < 0)
 			return -1;
 		at = next;
 	}
@@ -140,7 +140,7 @@ take_records(struct job *j, const char *at, size_t len)
 }
 
 static int
-take_code(struct job *j, struct stream *s)
+job_read_code(struct job *j, struct stream *s)
 {
 	size_t have = 0, n;
 	char *to;
@@ -150,12 +150,12 @@ take_code(struct job *j, struct stream *s)
 		return -1;
 	to = PyBytes_AsString(j->code);
 	while (have < j->code_bytes) {
-		const char *part = next_frame(s, FRAME_CODE, &n);
+		const char *part = stream_next_frame(s, FRAME_CODE, &n);
 
 		if (!part)
 			return -1;
 		if (n > j->code_bytes - have) {
-			broken("too much code");
+			fail_protocol("too much code");
 			return -1;
 		}
 		memcpy(to + have, part, n);
@@ -165,7 +165,7 @@ take_code(struct job *j, struct stream *s)
 }
 
 static int
-take_job(struct job *j, struct stream *s)
+job_read(struct job *j, struct stream *s)
 {
 	const char *records;
 	size_t len;
@@ -173,19 +173,19 @@ take_job(struct job *j, struct stream *s)
 	j->argv = PyList_New(0);
 	if (!j->argv)
 		return -1;
-	records = next_frame(s, FRAME_JOB, &len);
-	if (!records || take_records(j, records, len) < 0)
+	records = stream_next_frame(s, FRAME_JOB, &len);
+	if (!records || job_read_records(j, records, len) < 0)
 		return -1;
 	if (!j->name) {
-		broken("a job without a name");
+		fail_protocol("a job without a name");
 		return -1;
 	}
-	return take_code(j, s);
+	return job_read_code(j, s);
 }
 
 /* All that was read, as bytes. */
 static PyObject *
-unread(const struct stream *s)
+stream_rest(const struct stream *s)
 {
 	return PyBytes_FromStringAndSize(s->data.data, (Py_ssize_t)s->data.len);
 }
@@ -205,11 +205,11 @@ job_receive(PyObject *self, PyObject *args)
 	if (buf_add(&s.data, PyBytes_AsString(begun),
 		    (size_t)PyBytes_Size(begun)) < 0)
 		return PyErr_NoMemory();
-	if (fill(&s, FRAME_HEADER) < 0)
+	if (stream_fill(&s, FRAME_HEADER) < 0)
 		goto end;
 	if (s.data.data[4] == FRAME_FILE || s.data.data[4] == FRAME_TOOLS)
-		out = unread(&s);
-	else if (take_job(&j, &s) == 0)
+		out = stream_rest(&s);
+	else if (job_read(&j, &s) == 0)
 		out = Py_BuildValue("(OOO)", j.name, j.argv, j.code);
 end:
 	Py_XDECREF(j.name);

@@ -92,7 +92,7 @@ call_scoped(PyObject *function, pid_t zygote)
 
 /* The modules crashed, or ended the process. */
 static void __attribute__((noreturn))
-die_like(int status)
+exit_like(int status)
 {
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
@@ -121,7 +121,7 @@ module_scoped(PyObject *self, PyObject *function)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!scoped.done)
-		die_like(status);
+		exit_like(status);
 	for (int i = 1; i < SIGNALS; i++)
 		sigaction(i, &scoped.handlers[i], NULL);
 	if (import_scope >= 0)
@@ -139,7 +139,7 @@ module_single_threaded(PyObject *self, PyObject *unused)
 }
 
 static int
-answer(const struct join_answer *a)
+send_answer(const struct join_answer *a)
 {
 	return send(JOIN_CONTROL_FD, a, sizeof(*a), MSG_NOSIGNAL) == sizeof(*a)
 		       ? 0
@@ -157,7 +157,7 @@ module_unfit(PyObject *self, PyObject *text)
 		return NULL;
 	strncpy(a.text, PyBytes_AsString(bytes), sizeof(a.text) - 1);
 	Py_DecRef(bytes);
-	if (answer(&a) < 0)
+	if (send_answer(&a) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
 	Py_RETURN_NONE;
 }
@@ -211,15 +211,15 @@ module_after_fork(PyObject *self, PyObject *unused)
 
 /* The next command: 1, 0 at the keeper's end, -1 if it is none of ours. */
 static int
-take_command(struct join_command *cmd, int fds[JOIN_FDS])
+recv_command(struct join_command *cmd, int fds[JOIN_FDS])
 {
 	int got[PASS_MAX];
 	size_t count;
 	ssize_t len;
 
 	do
-		len = pass_receive(JOIN_CONTROL_FD, cmd, sizeof(*cmd), got,
-				   &count, 0);
+		len = pass_recv(JOIN_CONTROL_FD, cmd, sizeof(*cmd), got, &count,
+				0);
 	while (len < 0 && errno == EINTR);
 	if (len == 0)
 		return 0;
@@ -258,7 +258,7 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 	if (pid < 0)
 		a.kind = JOIN_FAILED;
 	/* First the word, then the end of the channel: it explains it. */
-	if (answer(&a) < 0)
+	if (send_answer(&a) < 0)
 		_exit(0);
 	for (int i = 0; i < JOIN_FDS; i++)
 		if (fds[i] >= 0)
@@ -276,9 +276,9 @@ module_serve(PyObject *self, PyObject *unused)
 
 	(void)self;
 	(void)unused;
-	if (fill_low_numbers() < 0 || answer(&ready) < 0)
+	if (fill_low_numbers() < 0 || send_answer(&ready) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
-	while (take_command(&cmd, fds) > 0)
+	while (recv_command(&cmd, fds) > 0)
 		if (serve_one(&cmd, fds) == 0)
 			Py_RETURN_NONE;
 	_exit(0);

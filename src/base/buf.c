@@ -7,7 +7,7 @@
 int
 buf_reserve(struct buf *b, size_t n)
 {
-	size_t want, room;
+	size_t want, size;
 	char *data;
 
 	if (n > b->cap - b->len) {
@@ -15,18 +15,18 @@ buf_reserve(struct buf *b, size_t n)
 		return -1;
 	}
 	want = b->len + n + 1;
-	if (want <= b->room)
+	if (want <= b->allocated)
 		return 0;
-	room = b->room ? b->room : 256;
-	while (room < want)
-		room *= 2;
-	if (room > b->cap + 1)
-		room = b->cap + 1;
-	data = realloc(b->data, room);
+	size = b->allocated ? b->allocated : 256;
+	while (size < want)
+		size *= 2;
+	if (size > b->cap + 1)
+		size = b->cap + 1;
+	data = realloc(b->data, size);
 	if (!data)
 		return -1;
 	b->data = data;
-	b->room = room;
+	b->allocated = size;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ buf_fit(struct buf *b)
 	if (!fitted)
 		return;
 	b->data = fitted;
-	b->room = b->len + 1;
+	b->allocated = b->len + 1;
 }
 
 void
@@ -99,7 +99,7 @@ buf_text(const struct buf *b)
 /* ---- reading in order ---- */
 
 const unsigned char *
-cursor_take(struct cursor *c, size_t n)
+cursor_bytes(struct cursor *c, size_t n)
 {
 	const unsigned char *at = c->at;
 
@@ -116,7 +116,7 @@ cursor_take(struct cursor *c, size_t n)
 uint32_t
 cursor_number(struct cursor *c, size_t bytes)
 {
-	const unsigned char *at = cursor_take(c, bytes);
+	const unsigned char *at = cursor_bytes(c, bytes);
 	uint32_t n = 0;
 
 	for (size_t i = 0; at && i < bytes; i++)
@@ -127,7 +127,7 @@ cursor_number(struct cursor *c, size_t bytes)
 struct cursor
 cursor_part(struct cursor *c, size_t n)
 {
-	const unsigned char *at = cursor_take(c, n);
+	const unsigned char *at = cursor_bytes(c, n);
 
 	return (struct cursor){ at, at ? n : 0, !at };
 }

@@ -18,8 +18,8 @@
 struct buf {
 	char *data; /* NUL-terminated behind len once anything was added */
 	size_t len;
-	size_t room; /* allocated */
-	size_t cap;  /* len never exceeds this */
+	size_t allocated;
+	size_t cap; /* len never exceeds this */
 };
 
 #define BUF_INIT(max) { .cap = (max) }
@@ -52,7 +52,7 @@ struct cursor {
 /* A number of so many bytes (up to 4), the highest first. */
 uint32_t cursor_number(struct cursor *c, size_t bytes);
 /* The next n bytes; NULL if there are fewer. */
-const unsigned char *cursor_take(struct cursor *c, size_t n);
+const unsigned char *cursor_bytes(struct cursor *c, size_t n);
 /* The next n bytes as a cursor of their own. */
 struct cursor cursor_part(struct cursor *c, size_t n);
 

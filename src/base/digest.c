@@ -23,14 +23,14 @@ static const uint32_t constants[BLOCK] = {
 };
 
 static uint32_t
-turn(uint32_t x, unsigned n)
+rotate_right(uint32_t x, unsigned n)
 {
 	return x >> n | x << (32 - n);
 }
 
 /* Section 6.2.2, step 1. */
 static void
-spread(uint32_t w[BLOCK], const unsigned char *block)
+sha256_schedule(uint32_t w[BLOCK], const unsigned char *block)
 {
 	for (int i = 0; i < 16; i++)
 		w[i] = (uint32_t)block[4 * i] << 24 |
@@ -39,27 +39,30 @@ spread(uint32_t w[BLOCK], const unsigned char *block)
 	for (int i = 16; i < BLOCK; i++) {
 		uint32_t a = w[i - 15], b = w[i - 2];
 
-		w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) +
-		       w[i - 7] + (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+		w[i] = w[i - 16] +
+		       (rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3) +
+		       w[i - 7] +
+		       (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10);
 	}
 }
 
 /* Steps 2 to 4; s[0] to s[7] are the standard's a to h. */
 static void
-mix(uint32_t state[WORDS], const unsigned char *block)
+sha256_compress(uint32_t state[WORDS], const unsigned char *block)
 {
 	uint32_t w[BLOCK], s[WORDS];
 
-	spread(w, block);
+	sha256_schedule(w, block);
 	memcpy(s, state, sizeof(s));
 	for (int i = 0; i < BLOCK; i++) {
-		uint32_t one =
-			s[7] +
-			(turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
-			((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[i] + w[i];
-		uint32_t two =
-			(turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
-			((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+		uint32_t one = s[7] +
+			       (rotate_right(s[4], 6) ^ rotate_right(s[4], 11) ^
+				rotate_right(s[4], 25)) +
+			       ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[i] +
+			       w[i];
+		uint32_t two = (rotate_right(s[0], 2) ^ rotate_right(s[0], 13) ^
+				rotate_right(s[0], 22)) +
+			       ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
 
 		memmove(s + 1, s, 7 * sizeof(s[0]));
 		s[4] += one;
@@ -84,10 +87,10 @@ sha256_add(struct sha256 *h, const void *bytes, size_t len)
 		len -= more;
 		if (have + more < BLOCK)
 			return;
-		mix(h->state, h->rest);
+		sha256_compress(h->state, h->rest);
 	}
 	for (; len >= BLOCK; at += BLOCK, len -= BLOCK)
-		mix(h->state, at);
+		sha256_compress(h->state, at);
 	if (len)
 		memcpy(h->rest, at, len);
 }
@@ -120,7 +123,7 @@ sha256_text(const void *bytes, size_t len, char out[SHA256_TEXT])
 /* ---- FNV-1a ---- */
 
 static void
-add(struct hash *h, unsigned char byte)
+hash_byte(struct hash *h, unsigned char byte)
 {
 	h->value = (h->value ^ byte) * UINT64_C(1099511628211);
 }
@@ -131,7 +134,7 @@ hash_bytes(struct hash *h, const void *bytes, size_t len)
 	const unsigned char *at = bytes;
 
 	for (size_t i = 0; i < len; i++)
-		add(h, at[i]);
+		hash_byte(h, at[i]);
 }
 
 void
@@ -144,5 +147,5 @@ void
 hash_number(struct hash *h, uint64_t n)
 {
 	for (int i = 0; i < 8; i++)
-		add(h, (unsigned char)(n >> (8 * i)));
+		hash_byte(h, (unsigned char)(n >> (8 * i)));
 }

@@ -27,7 +27,8 @@ remit_code_name(enum remit_code code)
 }
 
 static void __attribute__((format(printf, 3, 0)))
-fill(struct remit_error *err, enum remit_code code, const char *fmt, va_list ap)
+error_fill(struct remit_error *err, enum remit_code code, const char *fmt,
+	   va_list ap)
 {
 	memset(err, 0, sizeof(*err));
 	err->code = code;
@@ -40,7 +41,7 @@ fail(struct remit_error *err, enum remit_code code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fill(err, code, fmt, ap);
+	error_fill(err, code, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -53,7 +54,7 @@ fail_sys(struct remit_error *err, enum remit_code code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fill(err, code, fmt, ap);
+	error_fill(err, code, fmt, ap);
 	va_end(ap);
 	len = strlen(err->message);
 	snprintf(err->message + len, sizeof(err->message) - len, ": %s",
@@ -75,7 +76,7 @@ fail_refused(struct remit_error *err, const char *field, const char *remedy,
 	va_list ap;
 
 	va_start(ap, fmt);
-	fill(err, REMIT_E_REFUSED, fmt, ap);
+	error_fill(err, REMIT_E_REFUSED, fmt, ap);
 	va_end(ap);
 	snprintf(err->where, sizeof(err->where), "%s", field);
 	snprintf(err->remedy, sizeof(err->remedy), "%s", remedy);
@@ -111,7 +112,7 @@ error_print(const struct remit_error *err)
 
 /* ---- foreign text in messages ---- */
 
-#define SHOWN 60
+#define QUOTE_TEXT_BYTES 60
 
 const char *
 quote_bare(char *out, size_t size, const char *text)
@@ -136,8 +137,10 @@ quote_bare(char *out, size_t size, const char *text)
 const char *
 quote(char out[QUOTE_SIZE], const char *text)
 {
-	char bare[SHOWN + 1];
-	const char *dots = strnlen(text, SHOWN + 1) > SHOWN ? "..." : "";
+	char bare[QUOTE_TEXT_BYTES + 1];
+	const char *dots =
+		strnlen(text, QUOTE_TEXT_BYTES + 1) > QUOTE_TEXT_BYTES ? "..."
+								       : "";
 
 	quote_bare(bare, sizeof(bare), text);
 	snprintf(out, QUOTE_SIZE, "\"%s%s\"", bare, dots);

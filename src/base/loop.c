@@ -62,7 +62,7 @@ loop_want(struct loop *l, struct source *s, uint32_t events)
 
 /* What came for it already is for nobody. */
 static void
-forget(struct loop *l, struct source *s)
+loop_forget_events(struct loop *l, struct source *s)
 {
 	s->fd = -1;
 	for (int i = 0; i < l->batch_count; i++)
@@ -78,7 +78,7 @@ loop_move(struct loop *l, struct source *from, struct source *to, void *owner)
 	*to = *from;
 	to->owner = owner;
 	epoll_ctl(l->fd, EPOLL_CTL_MOD, to->fd, &e);
-	forget(l, from);
+	loop_forget_events(l, from);
 }
 
 void
@@ -87,7 +87,7 @@ loop_remove(struct loop *l, struct source *s)
 	if (s->fd < 0)
 		return;
 	epoll_ctl(l->fd, EPOLL_CTL_DEL, s->fd, NULL);
-	forget(l, s);
+	loop_forget_events(l, s);
 }
 
 void
@@ -150,7 +150,7 @@ loop_undefer(struct loop *l, struct deferred *d)
 }
 
 static void
-run_deferred(struct loop *l)
+loop_run_deferred(struct loop *l)
 {
 	struct deferred *d;
 
@@ -163,10 +163,10 @@ run_deferred(struct loop *l)
 /* A handler has returned. The call of `after` may leave work, and what that
    leaves must not wait for the next event. */
 static void
-called(struct loop *l)
+loop_run_after(struct loop *l)
 {
 	do {
-		run_deferred(l);
+		loop_run_deferred(l);
 		if (l->after)
 			l->after(l->after_owner);
 	} while (l->first_deferred);
@@ -174,7 +174,7 @@ called(struct loop *l)
 
 /* Milliseconds until the next is due, or -1. */
 static int
-until_timer(const struct loop *l)
+loop_timer_ms(const struct loop *l)
 {
 	const struct timer *t = first_timer(l);
 	uint64_t now = t ? loop_now_us() : 0;
@@ -187,7 +187,7 @@ until_timer(const struct loop *l)
 /* Those that are due by now: one that is set again meanwhile, for a moment that
    has come already, must not keep events from being dispatched. */
 static void
-ring_timers(struct loop *l)
+loop_ring_timers(struct loop *l)
 {
 	uint64_t now = loop_now_us();
 	struct timer *t;
@@ -195,7 +195,7 @@ ring_timers(struct loop *l)
 	while ((t = first_timer(l)) && t->at_us <= now) {
 		loop_set_timer(l, t, 0);
 		t->ring(t->owner);
-		called(l);
+		loop_run_after(l);
 	}
 }
 
@@ -209,7 +209,7 @@ loop_stay_awake(struct loop *l, uint64_t us)
 #define YIELD_US 50
 
 static int
-wait_awake(struct loop *l)
+loop_wait_awake(struct loop *l)
 {
 	uint64_t now = loop_now_us(), before;
 
@@ -229,9 +229,9 @@ wait_awake(struct loop *l)
 }
 
 static int
-wait_for(struct loop *l, int ms)
+loop_wait(struct loop *l, int ms)
 {
-	int n = ms && l->awake_until_us ? wait_awake(l) : 0;
+	int n = ms && l->awake_until_us ? loop_wait_awake(l) : 0;
 
 	/* A signal may have stopped it. */
 	return n || l->stop ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
@@ -240,7 +240,7 @@ wait_for(struct loop *l, int ms)
 /* What came in the same round as an event whose handler does not want it any
    more is nobody's either. */
 static void
-tell(struct loop *l, const struct epoll_event *e)
+loop_dispatch(struct loop *l, const struct epoll_event *e)
 {
 	struct source *s = e->data.ptr;
 	uint32_t events = s ? e->events & (s->events | EPOLLHUP | EPOLLERR) : 0;
@@ -248,7 +248,7 @@ tell(struct loop *l, const struct epoll_event *e)
 	if (!events)
 		return;
 	s->ready(s->owner, events);
-	called(l);
+	loop_run_after(l);
 }
 
 int
@@ -256,20 +256,20 @@ loop_run(struct loop *l, struct remit_error *err)
 {
 	/* Work that was deferred before the loop began. */
 	if (l->first_deferred)
-		called(l);
+		loop_run_after(l);
 	while (!l->stop) {
-		int wait = until_timer(l);
+		int wait = loop_timer_ms(l);
 
-		l->batch_count = wait_for(l, wait);
+		l->batch_count = loop_wait(l, wait);
 		if (l->batch_count < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "epoll_wait");
 		for (int i = 0; i < l->batch_count && !l->stop; i++)
-			tell(l, &l->batch[i]);
+			loop_dispatch(l, &l->batch[i]);
 		l->batch_count = 0;
 		/* Who waits in vain is told what has come before its time is
 		   over: this thread may be the one that was late. */
 		if (!wait && !l->stop)
-			ring_timers(l);
+			loop_ring_timers(l);
 	}
 	return 0;
 }

@@ -93,7 +93,7 @@ proc_file(pid_t pid, int fd, struct proc_file *out)
 
 /* A line of its memory map's sum, "\nName:". */
 static uint64_t
-memory_bytes(pid_t pid, const char *line)
+proc_smaps_bytes(pid_t pid, const char *line)
 {
 	char path[48], text[2048];
 	own_fd int fd = -1;
@@ -111,13 +111,13 @@ memory_bytes(pid_t pid, const char *line)
 uint64_t
 proc_pss_bytes(pid_t pid)
 {
-	return memory_bytes(pid, "\nPss:");
+	return proc_smaps_bytes(pid, "\nPss:");
 }
 
 uint64_t
 proc_huge_bytes(pid_t pid)
 {
-	return memory_bytes(pid, "\nAnonHugePages:");
+	return proc_smaps_bytes(pid, "\nAnonHugePages:");
 }
 
 static bool

@@ -5,7 +5,7 @@
 
 /* Bytes of the character at `s`, 0 if it is invalid, -1 if it is cut off. */
 static int
-character(const unsigned char *s, size_t len)
+utf8_length(const unsigned char *s, size_t len)
 {
 	static const struct {
 		unsigned char low, high, second_low, second_high;
@@ -44,7 +44,8 @@ text_valid_prefix(const char *bytes, size_t len)
 	size_t at = 0;
 
 	while (at < len) {
-		int n = character((const unsigned char *)bytes + at, len - at);
+		int n = utf8_length((const unsigned char *)bytes + at,
+				    len - at);
 
 		if (n <= 0)
 			break;
@@ -59,7 +60,7 @@ text_is_cut(const char *bytes, size_t len)
 	size_t at = text_valid_prefix(bytes, len);
 
 	return at < len &&
-	       character((const unsigned char *)bytes + at, len - at) < 0;
+	       utf8_length((const unsigned char *)bytes + at, len - at) < 0;
 }
 
 json_t *
@@ -198,7 +199,7 @@ text_from_json(const json_t *doc, size_t *len)
 /* ---- base64 ---- */
 
 static int
-value_of(char c)
+base64_value(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -211,12 +212,12 @@ value_of(char c)
 
 /* Four characters; `keep` of the three bytes count. */
 static int
-decode_group(const char *text, size_t keep, char *out)
+base64_decode_group(const char *text, size_t keep, char *out)
 {
 	uint32_t bits = 0;
 
 	for (size_t i = 0; i < 4; i++) {
-		int v = i <= keep ? value_of(text[i]) : 0;
+		int v = i <= keep ? base64_value(text[i]) : 0;
 
 		if (v < 0)
 			return -1;
@@ -243,8 +244,9 @@ base64_decode(const char *text, size_t len, char **bytes, size_t *out)
 	if (!to)
 		return -1;
 	for (size_t i = 0; i < groups; i++)
-		if (decode_group(text + 4 * i, i + 1 == groups ? 3 - pad : 3,
-				 to + 3 * i) < 0) {
+		if (base64_decode_group(text + 4 * i,
+					i + 1 == groups ? 3 - pad : 3,
+					to + 3 * i) < 0) {
 			free(to);
 			errno = EINVAL;
 			return -1;

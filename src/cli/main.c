@@ -233,7 +233,7 @@ start(const struct command *c, int argc, char **argv)
 	const char *verb = argc > 1 ? argv[1] : "-";
 	char name[64];
 
-	if (options_ask_help(&c->options, argc, argv))
+	if (options_want_help(&c->options, argc, argv))
 		return print_help(c);
 	if (!c->verbs)
 		return c->run(argc, argv);

@@ -33,7 +33,7 @@ unwrap_records(const char *bytes, size_t len, unsigned char *out,
 		/* An incomplete record is used too. */
 		if (n > c.left)
 			n = c.left;
-		memcpy(out + *out_len, cursor_take(&c, n), n);
+		memcpy(out + *out_len, cursor_bytes(&c, n), n);
 		*out_len += n;
 		if (*out_len >= 4) {
 			size_t want = (size_t)out[1] << 16 |
@@ -57,7 +57,7 @@ read_server_name(struct cursor c, char name[HOST_NAME_SIZE])
 	struct cursor all = cursor_part(&c, cursor_number(&c, 2));
 	uint32_t type = cursor_number(&all, 1);
 	size_t n = cursor_number(&all, 2);
-	const unsigned char *bytes = cursor_take(&all, n);
+	const unsigned char *bytes = cursor_bytes(&all, n);
 
 	if (c.bad || c.left || all.bad || all.left || type != 0 || !bytes)
 		return -1;
@@ -94,10 +94,10 @@ tls_hello_read(const char *bytes, size_t len, char name[HOST_NAME_SIZE])
 
 	if (all != HEAD_NAME)
 		return all == HEAD_MORE && len >= HEAD_MAX ? HEAD_BAD : all;
-	cursor_take(&c, 4 + 2 + 32);	       /* head, version, random */
-	cursor_take(&c, cursor_number(&c, 1)); /* session */
-	cursor_take(&c, cursor_number(&c, 2)); /* ciphers */
-	cursor_take(&c, cursor_number(&c, 1)); /* compression */
+	cursor_bytes(&c, 4 + 2 + 32);		/* head, version, random */
+	cursor_bytes(&c, cursor_number(&c, 1)); /* session */
+	cursor_bytes(&c, cursor_number(&c, 2)); /* ciphers */
+	cursor_bytes(&c, cursor_number(&c, 1)); /* compression */
 	extensions = cursor_part(&c, cursor_number(&c, 2));
 	if (c.bad || c.left || read_extensions(extensions, name) < 0)
 		return HEAD_BAD;

@@ -19,8 +19,8 @@ recv_first_message(struct jail *j, struct remit_error *err)
 	int got[PASS_MAX];
 	char bytes[512];
 	size_t count, expected;
-	ssize_t n = pass_receive_from(j->channel.fd, bytes, sizeof(bytes), got,
-				      &count, &j->run_pid, MSG_DONTWAIT);
+	ssize_t n = pass_recv_from(j->channel.fd, bytes, sizeof(bytes), got,
+				   &count, &j->run_pid, MSG_DONTWAIT);
 
 	if (n < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "recvmsg");

@@ -232,7 +232,7 @@ listeners_recv(int from, int *fds, size_t *count)
 		size_t n;
 		char tag;
 
-		if (pass_receive(from, &tag, 1, got, &n, 0) != 1)
+		if (pass_recv(from, &tag, 1, got, &n, 0) != 1)
 			return -1;
 		if (tag == 'e' && !n)
 			return 0;

@@ -82,8 +82,8 @@ jail_recv_built(struct jail *j, const struct plan *plan,
 	size_t count, fixed_count;
 
 	j->unbuilt = false;
-	if (pass_receive(j->lifeline.fd, &r, sizeof(r), got, &count,
-			 MSG_DONTWAIT) != sizeof(r))
+	if (pass_recv(j->lifeline.fd, &r, sizeof(r), got, &count,
+		      MSG_DONTWAIT) != sizeof(r))
 		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);

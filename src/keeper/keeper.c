@@ -188,8 +188,7 @@ on_control(void *owner, uint32_t events)
 	int fds[PASS_MAX];
 	size_t count;
 	char byte;
-	ssize_t n =
-		pass_receive(k->control, &byte, 1, fds, &count, MSG_DONTWAIT);
+	ssize_t n = pass_recv(k->control, &byte, 1, fds, &count, MSG_DONTWAIT);
 
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -8,8 +8,8 @@
 
 /* The document with `middle` in place of what lies between start and end. */
 static int
-splice(const struct buf *document, const char *start, const char *end,
-       const char *middle, struct buf *out)
+edit_splice(const struct buf *document, const char *start, const char *end,
+	    const char *middle, struct buf *out)
 {
 	const char *text = buf_text(document);
 
@@ -22,16 +22,16 @@ splice(const struct buf *document, const char *start, const char *end,
 /* One more item, behind the last and with the same blanks before it; an only
    one may have none. */
 static int
-add_item(const struct buf *document, struct json_span container,
-	 const char *item, struct buf *out)
+edit_add_item(const struct buf *document, struct json_span container,
+	      const char *item, struct buf *out)
 {
 	own(buf) struct buf middle = BUF_INIT(out->cap);
 	struct json_span last, blanks;
 	static const char one[] = " ";
 
 	if (!json_place_last(container, &last))
-		return splice(document, container.start + 1,
-			      container.start + 1, item, out);
+		return edit_splice(document, container.start + 1,
+				   container.start + 1, item, out);
 	blanks = (struct json_span){ last.start, last.start };
 	while (strchr(" \t\r\n", blanks.start[-1]))
 		blanks.start--;
@@ -40,13 +40,15 @@ add_item(const struct buf *document, struct json_span container,
 	if (buf_addf(&middle, ",%.*s%s", (int)(blanks.end - blanks.start),
 		     blanks.start, item) < 0)
 		return -1;
-	return splice(document, last.end, last.end, buf_text(&middle), out);
+	return edit_splice(document, last.end, last.end, buf_text(&middle),
+			   out);
 }
 
 /* The whole value of the field, where the document does not name it. */
 static int
-add_member(const struct buf *document, struct json_span all,
-	   const struct field *f, const struct policy *wanted, struct buf *out)
+edit_add_member(const struct buf *document, struct json_span all,
+		const struct field *f, const struct policy *wanted,
+		struct buf *out)
 {
 	own(buf) struct buf item = BUF_INIT(out->cap);
 	json_auto_t *value = field_to_json(wanted, f);
@@ -54,18 +56,19 @@ add_member(const struct buf *document, struct json_span all,
 
 	if (!text || buf_addf(&item, "\"%s\": %s", f->name, text) < 0)
 		return -1;
-	return add_item(document, all, buf_text(&item), out);
+	return edit_add_item(document, all, buf_text(&item), out);
 }
 
 static int
-add_entry(const struct buf *document, struct json_span list,
-	  const struct field *f, const struct policy *wanted, struct buf *out)
+edit_add_entry(const struct buf *document, struct json_span list,
+	       const struct field *f, const struct policy *wanted,
+	       struct buf *out)
 {
 	json_auto_t *value = field_to_json(wanted, f);
 	json_t *newest = json_array_get(value, json_array_size(value) - 1);
 	own_mem char *text = newest ? json_dumps(newest, DUMP) : NULL;
 
-	return text ? add_item(document, list, text, out) : -1;
+	return text ? edit_add_item(document, list, text, out) : -1;
 }
 
 static int
@@ -79,10 +82,11 @@ write_document(const struct buf *document, const struct field *f,
 
 	all.start += strspn(all.start, " \t\r\n");
 	if (!json_place_value(all, f->name, &value))
-		return add_member(document, all, f, wanted, out);
+		return edit_add_member(document, all, f, wanted, out);
 	if (field_is_switch(f))
-		return splice(document, value.start, value.end, "true", out);
-	return add_entry(document, value, f, wanted, out);
+		return edit_splice(document, value.start, value.end, "true",
+				   out);
+	return edit_add_entry(document, value, f, wanted, out);
 }
 
 static int
@@ -96,7 +100,7 @@ read_document(struct policy *p, const struct buf *document,
 }
 
 static bool
-is_equal(const struct policy *a, const struct policy *b)
+policies_are_equal(const struct policy *a, const struct policy *b)
 {
 	json_auto_t *one = policy_to_json(a);
 	json_auto_t *two = policy_to_json(b);
@@ -121,7 +125,7 @@ policy_edit_grant(const struct buf *document, const struct field *f,
 		return fail_memory(err, "policy document");
 	if (read_document(&got, out, err) < 0)
 		return -1;
-	if (!is_equal(&wanted, &got))
+	if (!policies_are_equal(&wanted, &got))
 		return fail(err, REMIT_E_INTERNAL,
 			    "%s: the document would not say what it should",
 			    f->name);

@@ -33,7 +33,7 @@ interpreter_is_packages(const struct interpreter *in, const char *entry)
 }
 
 static int
-take_text(const json_t *doc, const char *key, char **out,
+read_text(const json_t *doc, const char *key, char **out,
 	  struct remit_error *err)
 {
 	const char *text = json_string_value(json_object_get(doc, key));
@@ -48,14 +48,14 @@ take_text(const json_t *doc, const char *key, char **out,
 }
 
 static int
-take_if_there(const json_t *doc, const char *key, char **out,
-	      struct remit_error *err)
+read_optional_text(const json_t *doc, const char *key, char **out,
+		   struct remit_error *err)
 {
-	return json_object_get(doc, key) ? take_text(doc, key, out, err) : 0;
+	return json_object_get(doc, key) ? read_text(doc, key, out, err) : 0;
 }
 
 static int
-take_list(const json_t *doc, const char *key, struct list *out,
+read_list(const json_t *doc, const char *key, struct list *out,
 	  struct remit_error *err)
 {
 	json_t *array = json_object_get(doc, key);
@@ -78,7 +78,8 @@ take_list(const json_t *doc, const char *key, struct list *out,
 }
 
 static int
-check(const struct interpreter *in, const json_t *doc, struct remit_error *err)
+interpreter_check(const struct interpreter *in, const json_t *doc,
+		  struct remit_error *err)
 {
 	const char *kind =
 		json_string_value(json_object_get(doc, "implementation"));
@@ -114,22 +115,23 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 			&in->minor, &in->micro) < 0)
 		return fail(err, REMIT_E_INPUT,
 			    "the interpreter did not say its version");
-	if (take_text(doc, "executable", &in->executable, err) < 0 ||
-	    check(in, doc, err) < 0 ||
-	    take_text(doc, "real", &in->real, err) < 0 ||
-	    take_text(doc, "prefix", &in->prefix, err) < 0 ||
-	    take_text(doc, "exec_prefix", &in->exec_prefix, err) < 0 ||
-	    take_text(doc, "compiled", &in->compiled, err) < 0 ||
-	    take_list(doc, "sys_path", &in->sys_path, err) < 0 ||
-	    take_list(doc, "mounts", &in->mounts, err) < 0 ||
-	    take_list(doc, "program_mounts", &in->program_mounts, err) < 0 ||
-	    take_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
-	    take_list(doc, "import_lines", &in->import_lines, err) < 0 ||
-	    take_list(doc, "links", &in->links, err) < 0 ||
-	    take_list(doc, "seen", &in->seen, err) < 0 ||
-	    take_if_there(doc, "pip", &in->pip, err) < 0 ||
-	    take_if_there(doc, "package_index", &in->package_index, err) < 0 ||
-	    take_if_there(doc, "font_cache", &in->font_cache, err) < 0) {
+	if (read_text(doc, "executable", &in->executable, err) < 0 ||
+	    interpreter_check(in, doc, err) < 0 ||
+	    read_text(doc, "real", &in->real, err) < 0 ||
+	    read_text(doc, "prefix", &in->prefix, err) < 0 ||
+	    read_text(doc, "exec_prefix", &in->exec_prefix, err) < 0 ||
+	    read_text(doc, "compiled", &in->compiled, err) < 0 ||
+	    read_list(doc, "sys_path", &in->sys_path, err) < 0 ||
+	    read_list(doc, "mounts", &in->mounts, err) < 0 ||
+	    read_list(doc, "program_mounts", &in->program_mounts, err) < 0 ||
+	    read_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
+	    read_list(doc, "import_lines", &in->import_lines, err) < 0 ||
+	    read_list(doc, "links", &in->links, err) < 0 ||
+	    read_list(doc, "seen", &in->seen, err) < 0 ||
+	    read_optional_text(doc, "pip", &in->pip, err) < 0 ||
+	    read_optional_text(doc, "package_index", &in->package_index, err) <
+		    0 ||
+	    read_optional_text(doc, "font_cache", &in->font_cache, err) < 0) {
 		interpreter_free(in);
 		return -1;
 	}

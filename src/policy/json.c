@@ -86,8 +86,8 @@ apply_key(struct policy *p, const char *key, json_t *value,
 }
 
 static int
-apply(struct policy *p, const struct document *d, json_t *root,
-      struct remit_error *err)
+document_apply(struct policy *p, const struct document *d, json_t *root,
+	       struct remit_error *err)
 {
 	json_t *value = json_object_get(root, "preset");
 	const char *key;
@@ -103,7 +103,7 @@ apply(struct policy *p, const struct document *d, json_t *root,
 }
 
 static json_t *
-decode(const struct document *d, struct remit_error *err)
+document_decode(const struct document *d, struct remit_error *err)
 {
 	json_error_t why;
 	json_t *root;
@@ -137,7 +137,7 @@ policy_parse(struct policy *p, const char *text, size_t len, const char *source,
 	struct policy old;
 
 	quote_bare(d.source, sizeof(d.source), source);
-	root = decode(&d, err);
+	root = document_decode(&d, err);
 	if (!root)
 		return -1;
 	if (!json_is_object(root))
@@ -145,7 +145,7 @@ policy_parse(struct policy *p, const char *text, size_t len, const char *source,
 			    d.source);
 	if (policy_copy(&fresh, p) < 0)
 		return fail_memory(err, d.source);
-	if (apply(&fresh, &d, root, err) < 0)
+	if (document_apply(&fresh, &d, root, err) < 0)
 		return -1;
 	old = *p;
 	*p = fresh;

@@ -41,7 +41,7 @@ is_blank(char c)
 }
 
 static struct token
-next(struct walk *w)
+next_token(struct walk *w)
 {
 	struct token t = { 0 };
 
@@ -83,7 +83,7 @@ json_place_line(const char *text, size_t len, const char *key)
 	struct walk w = { .at = text, .end = text + len, .line = 1 };
 	struct token last = { 0 };
 
-	for (struct token t = next(&w); t.kind; t = next(&w)) {
+	for (struct token t = next_token(&w); t.kind; t = next_token(&w)) {
 		if (t.kind == ':' && w.depth == 1 && last.kind == '"' &&
 		    token_is(&last, key))
 			return last.line;
@@ -98,7 +98,7 @@ json_place_depth(const char *text, size_t len)
 	struct walk w = { .at = text, .end = text + len, .line = 1 };
 	unsigned deepest = 0;
 
-	while (next(&w).kind)
+	while (next_token(&w).kind)
 		if (w.depth > deepest)
 			deepest = w.depth;
 	return deepest;
@@ -112,13 +112,13 @@ end_of_value(struct walk *w, struct token t)
 
 	if (t.kind == '{' || t.kind == '[') {
 		while (w->depth >= depth && t.kind)
-			t = next(w);
+			t = next_token(w);
 		return t.end;
 	}
 	/* A number or a word is one token for each of its characters. */
 	while (t.kind != '"' && w->at < w->end && !is_blank(*w->at) &&
 	       !strchr(",]}", *w->at))
-		t = next(w);
+		t = next_token(w);
 	return t.end;
 }
 
@@ -129,10 +129,10 @@ json_place_value(struct json_span document, const char *key,
 	struct walk w = { .at = document.start, .end = document.end };
 	struct token last = { 0 };
 
-	for (struct token t = next(&w); t.kind; t = next(&w)) {
+	for (struct token t = next_token(&w); t.kind; t = next_token(&w)) {
 		if (t.kind == ':' && w.depth == 1 && last.kind == '"' &&
 		    token_is(&last, key)) {
-			t = next(&w);
+			t = next_token(&w);
 			out->start = t.start;
 			out->end = end_of_value(&w, t);
 			return true;
@@ -148,8 +148,9 @@ json_place_last(struct json_span container, struct json_span *out)
 	struct walk w = { .at = container.start, .end = container.end };
 	bool found = false, begins = true;
 
-	next(&w);
-	for (struct token t = next(&w); t.kind && w.depth; t = next(&w)) {
+	next_token(&w);
+	for (struct token t = next_token(&w); t.kind && w.depth;
+	     t = next_token(&w)) {
 		if (begins)
 			out->start = t.start;
 		begins = t.kind == ',' && w.depth == 1;

@@ -74,17 +74,18 @@ number_form(const struct field *f)
 
 int
 json_value_number(const struct field *f, const json_t *value, const char **text,
-		  char room[JSON_VALUE_NUMBER_SIZE], const char *place,
+		  char storage[JSON_VALUE_NUMBER_SIZE], const char *place,
 		  struct remit_error *err)
 {
-	*text = room;
+	*text = storage;
 	if (json_is_integer(value)) {
-		snprintf(room, JSON_VALUE_NUMBER_SIZE, "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(value));
+		snprintf(storage, JSON_VALUE_NUMBER_SIZE,
+			 "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 		return 0;
 	}
 	if (json_is_real(value) && f->type == FIELD_TIME)
-		return real_to_text(json_real_value(value), room, place, err);
+		return real_to_text(json_real_value(value), storage, place,
+				    err);
 	if (json_is_real(value))
 		return fail(err, REMIT_E_INPUT, "%s: must be %s", place,
 			    number_form(f));

@@ -26,7 +26,7 @@ int json_value_string(const json_t *value, const char **out, const char *place,
 /* A number of the field's type as its flag would have it: *text is `room`,
    or the string in value. */
 int json_value_number(const struct field *f, const json_t *value,
-		      const char **text, char room[JSON_VALUE_NUMBER_SIZE],
+		      const char **text, char storage[JSON_VALUE_NUMBER_SIZE],
 		      const char *place, struct remit_error *err) must_check;
 
 /* That an object has no members but these (NULL behind the last); `has` says

@@ -6,7 +6,7 @@
 #define MAX_WORD 40
 
 static char
-plain(char c)
+fold_letter(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return (char)(c - 'A' + 'a');
@@ -14,7 +14,7 @@ plain(char c)
 }
 
 static size_t
-least(size_t a, size_t b, size_t c)
+smallest(size_t a, size_t b, size_t c)
 {
 	size_t ab = a < b ? a : b;
 
@@ -23,7 +23,7 @@ least(size_t a, size_t b, size_t c)
 
 /* Levenshtein's distance, one row at a time. */
 static size_t
-distance(const char *a, size_t alen, const char *b, size_t blen)
+levenshtein_distance(const char *a, size_t alen, const char *b, size_t blen)
 {
 	size_t row[MAX_WORD + 1];
 
@@ -34,11 +34,12 @@ distance(const char *a, size_t alen, const char *b, size_t blen)
 
 		row[0] = i;
 		for (size_t j = 1; j <= blen; j++) {
-			size_t differ = plain(a[i - 1]) != plain(b[j - 1]);
+			size_t differ =
+				fold_letter(a[i - 1]) != fold_letter(b[j - 1]);
 			size_t above = row[j];
 
-			row[j] = least(above + 1, row[j - 1] + 1,
-				       diagonal + differ);
+			row[j] = smallest(above + 1, row[j - 1] + 1,
+					  diagonal + differ);
 			diagonal = above;
 		}
 	}
@@ -54,7 +55,7 @@ nearest_try(struct nearest *n, const char *word, const char *answer)
 
 	if (wrong_len > MAX_WORD || word_len > MAX_WORD)
 		return;
-	d = distance(n->wrong, wrong_len, word, word_len);
+	d = levenshtein_distance(n->wrong, wrong_len, word, word_len);
 	if (d < n->distance) {
 		n->distance = d;
 		n->answer = answer;

@@ -83,7 +83,7 @@ is_digit(char c)
 }
 
 static const char *
-read_whole(const char *s, struct decimal *d)
+decimal_read_whole(const char *s, struct decimal *d)
 {
 	for (; is_digit(*s); s++) {
 		if (__builtin_mul_overflow(d->whole, 10, &d->whole) ||
@@ -94,7 +94,7 @@ read_whole(const char *s, struct decimal *d)
 }
 
 static const char *
-read_part(const char *s, struct decimal *d)
+decimal_read_part(const char *s, struct decimal *d)
 {
 	for (; is_digit(*s); s++) {
 		if (d->scale < MAX_SCALE) {
@@ -114,12 +114,12 @@ read_decimal(const char *s, struct decimal *d)
 	*d = (struct decimal){ .scale = 1 };
 	if (!is_digit(*s))
 		return NULL;
-	s = read_whole(s, d);
+	s = decimal_read_whole(s, d);
 	if (*s != '.')
 		return s;
 	if (!is_digit(s[1]))
 		return NULL;
-	return read_part(s + 1, d);
+	return decimal_read_part(s + 1, d);
 }
 
 static const struct unit *
@@ -136,7 +136,7 @@ find_unit(const struct kind *k, const char *name)
 
 /* Eighteen decimals of a TiB do not fit 64 bits. */
 static unsigned __int128
-part_of(const struct decimal *d, uint64_t factor)
+decimal_part(const struct decimal *d, uint64_t factor)
 {
 	return (unsigned __int128)d->part * factor;
 }
@@ -144,14 +144,14 @@ part_of(const struct decimal *d, uint64_t factor)
 static bool
 is_exact(const struct decimal *d, uint64_t factor)
 {
-	return !d->too_fine && part_of(d, factor) % d->scale == 0;
+	return !d->too_fine && decimal_part(d, factor) % d->scale == 0;
 }
 
 /* UINT64_MAX if it does not fit. */
 static uint64_t
-value_of(const struct decimal *d, uint64_t factor)
+decimal_value(const struct decimal *d, uint64_t factor)
 {
-	uint64_t part = (uint64_t)(part_of(d, factor) / d->scale);
+	uint64_t part = (uint64_t)(decimal_part(d, factor) / d->scale);
 	uint64_t value;
 
 	if (d->too_large || __builtin_mul_overflow(d->whole, factor, &value) ||
@@ -161,8 +161,8 @@ value_of(const struct decimal *d, uint64_t factor)
 }
 
 static int
-parse(const struct kind *k, const char *text, uint64_t *out,
-      struct remit_error *err)
+quantity_parse(const struct kind *k, const char *text, uint64_t *out,
+	       struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
 	const struct unit *u = NULL;
@@ -187,7 +187,7 @@ parse(const struct kind *k, const char *text, uint64_t *out,
 			    shown, k->noun, k->form);
 	if (!is_exact(&d, u->factor))
 		return fail(err, REMIT_E_INPUT, "%s %s", shown, k->too_fine);
-	value = value_of(&d, u->factor);
+	value = decimal_value(&d, u->factor);
 	if (value == UINT64_MAX)
 		return fail(err, REMIT_E_INPUT, "%s is too large for a %s",
 			    shown, k->noun);
@@ -201,19 +201,19 @@ parse(const struct kind *k, const char *text, uint64_t *out,
 int
 quantity_bytes(const char *text, uint64_t *bytes, struct remit_error *err)
 {
-	return parse(&sizes, text, bytes, err);
+	return quantity_parse(&sizes, text, bytes, err);
 }
 
 int
 quantity_time(const char *text, uint64_t *ms, struct remit_error *err)
 {
-	return parse(&times, text, ms, err);
+	return quantity_parse(&times, text, ms, err);
 }
 
 int
 quantity_count(const char *text, uint64_t *count, struct remit_error *err)
 {
-	return parse(&counts, text, count, err);
+	return quantity_parse(&counts, text, count, err);
 }
 
 void

@@ -124,7 +124,7 @@ is_part(const json_t *small, const json_t *large)
 }
 
 static uint64_t
-number_of(const struct policy *p, const struct field *f)
+field_number(const struct policy *p, const struct field *f)
 {
 	const char *at = (const char *)p + f->offset;
 
@@ -146,9 +146,9 @@ is_within(const struct policy *want, const struct policy *most,
 	case DIR_ANY:
 		return true;
 	case DIR_UP:
-		return number_of(want, f) <= number_of(most, f);
+		return field_number(want, f) <= field_number(most, f);
 	case DIR_DOWN:
-		return number_of(want, f) >= number_of(most, f);
+		return field_number(want, f) >= field_number(most, f);
 	case DIR_SAME:
 		return json_equal(small, large);
 	case DIR_PART:

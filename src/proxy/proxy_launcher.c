@@ -78,13 +78,13 @@ proxy_launcher_main(bool unfiltered)
 
 	prctl(PR_SET_NAME, "remit-launcher", 0, 0, 0);
 	ignore_signals();
-	if (pass_receive(LAUNCHER_LINE, &tag, 1, fds, &count, 0) != 1 ||
-	    count || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	if (pass_recv(LAUNCHER_LINE, &tag, 1, fds, &count, 0) != 1 || count ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    (!unfiltered && filter_load(FILTER_KEEPER_NETWORK) < 0))
 		return 1;
-	while (pass_receive(LAUNCHER_LINE, &tag, 1, fds, &count, 0) == 1)
+	while (pass_recv(LAUNCHER_LINE, &tag, 1, fds, &count, 0) == 1)
 		if (count != PROXY_FDS || serve_one(fds) < 0)
 			return 1;
 	return 0;

@@ -92,7 +92,7 @@ exchange_unref_sent(struct exchange *x)
 	size_t made;
 
 	pthread_mutex_lock(&x->lock);
-	made = x->out.room + x->tail.room;
+	made = x->out.allocated + x->tail.allocated;
 	pthread_mutex_unlock(&x->lock);
 	hosted_result_made(made);
 	pthread_mutex_lock(&x->lock);
@@ -421,7 +421,7 @@ reply_owned_bytes(struct exchange *x, int status, const char *type, char *bytes,
 		if (strcmp(x->method, "HEAD") != 0 && !x->is_gone) {
 			x->tail.data = take_ptr(&given);
 			x->tail.len = len;
-			x->tail.room = len + 1;
+			x->tail.allocated = len + 1;
 		}
 		x->is_ended = true;
 	}

@@ -36,7 +36,7 @@ link_receive(struct link *l, void *bytes, size_t size)
 
 	if (!l->receives_fds)
 		return recv(l->fd, bytes, size, MSG_DONTWAIT);
-	n = pass_receive(l->fd, bytes, size, got, &count, MSG_DONTWAIT);
+	n = pass_recv(l->fd, bytes, size, got, &count, MSG_DONTWAIT);
 	for (size_t i = 0; i < count; i++) {
 		own_fd_close(&l->passed_fd);
 		l->passed_fd = got[i];

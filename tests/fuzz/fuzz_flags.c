@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	text[size] = '\0';
 	argc = split_words(text, size, argv);
-	options_ask_help(&command, argc, argv);
+	options_want_help(&command, argc, argv);
 	if (options_parse(&command, &fl, argc, argv, NULL, NULL, &err) < 0)
 		must(*err.message);
 	if (flags_apply(&fl, &p, &err) == 0)

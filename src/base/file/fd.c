@@ -53,18 +53,17 @@ pass_send(int socket, const void *bytes, size_t len, const int *fds,
 }
 
 ssize_t
-pass_receive(int socket, void *bytes, size_t len, int got[PASS_MAX],
-	     size_t *count, int flags)
+pass_recv(int socket, void *bytes, size_t len, int got[PASS_MAX], size_t *count,
+	  int flags)
 {
 	pid_t sender;
 
-	return pass_receive_from(socket, bytes, len, got, count, &sender,
-				 flags);
+	return pass_recv_from(socket, bytes, len, got, count, &sender, flags);
 }
 
 ssize_t
-pass_receive_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
-		  size_t *count, pid_t *sender, int flags)
+pass_recv_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
+	       size_t *count, pid_t *sender, int flags)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred)) +
 		     CMSG_SPACE(PASS_MAX * sizeof(int))];

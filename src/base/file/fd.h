@@ -26,13 +26,12 @@ ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds,
 		  size_t count, int flags);
 /* As recvmsg(2). The caller owns the *count descriptors that came, which are
    closed at exec: also those it did not expect. */
-ssize_t pass_receive(int socket, void *bytes, size_t len, int got[PASS_MAX],
-		     size_t *count, int flags);
+ssize_t pass_recv(int socket, void *bytes, size_t len, int got[PASS_MAX],
+		  size_t *count, int flags);
 /* The same; *sender is the sender's pid if the socket has SO_PASSCRED, or -1.
  */
-ssize_t pass_receive_from(int socket, void *bytes, size_t len,
-			  int got[PASS_MAX], size_t *count, pid_t *sender,
-			  int flags);
+ssize_t pass_recv_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
+		       size_t *count, pid_t *sender, int flags);
 /* -1 if there are more or fewer than the mask says. */
 int pass_place(const int *got, size_t got_count, uint32_t mask, int *fds,
 	       size_t count) must_check;

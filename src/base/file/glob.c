@@ -17,7 +17,7 @@ part_at(const char *text)
 
 /* The text behind a part; "" at the end. */
 static const char *
-behind(struct part p)
+after_part(struct part p)
 {
 	return p.at + p.len + (p.at[p.len] == '/');
 }
@@ -42,7 +42,7 @@ has_wildcard(struct part p)
 
 /* Bytes of the UTF-8 character at `at`, and 1 if it is none. */
 static size_t
-character(const char *at, size_t len)
+utf8_length(const char *at, size_t len)
 {
 	size_t n = 1;
 
@@ -70,7 +70,7 @@ name_matches(struct part pattern, struct part name)
 			tried = n;
 		} else if (c == '?') {
 			p++;
-			n += character(name.at + n, name.len - n);
+			n += utf8_length(name.at + n, name.len - n);
 		} else if (p < pattern.len && c == name.at[n]) {
 			p++;
 			n++;
@@ -94,7 +94,7 @@ is_rest(const char *rest, struct part last)
 		return true;
 	if (has_wildcard(last))
 		return false;
-	for (; *rest; rest = behind(part_at(rest)))
+	for (; *rest; rest = after_part(part_at(rest)))
 		if (is_hidden(part_at(rest)))
 			return false;
 	return true;
@@ -110,15 +110,15 @@ glob_matches(const char *pattern, const char *path)
 		struct part p = part_at(pattern), name = part_at(path);
 
 		if (is_any_names(p)) {
-			if (!*behind(p) && !*path)
+			if (!*after_part(p) && !*path)
 				return false;
-			again_pattern = pattern = behind(p);
+			again_pattern = pattern = after_part(p);
 			again_path = path;
 			last = p;
 			if (*pattern || !*path)
 				continue;
 			/* The last part stands for all that is left. */
-			for (; *path; path = behind(part_at(path)))
+			for (; *path; path = after_part(part_at(path)))
 				if (is_hidden(part_at(path)))
 					return false;
 			return true;
@@ -127,14 +127,14 @@ glob_matches(const char *pattern, const char *path)
 			return true;
 		if (*pattern && *path && name_matches(p, name)) {
 			last = p;
-			pattern = behind(p);
-			path = behind(name);
+			pattern = after_part(p);
+			path = after_part(name);
 			continue;
 		}
 		if (!again_pattern || !*again_path ||
 		    is_hidden(part_at(again_path)))
 			return false;
-		again_path = behind(part_at(again_path));
+		again_path = after_part(part_at(again_path));
 		pattern = again_pattern;
 		path = again_path;
 	}
@@ -150,8 +150,8 @@ glob_leads_into(const char *pattern, const char *directory)
 			return !is_hidden(name);
 		if (!name_matches(p, name))
 			return false;
-		pattern = behind(p);
-		directory = behind(name);
+		pattern = after_part(p);
+		directory = after_part(name);
 		if (!*pattern)
 			return !has_wildcard(p);
 	}

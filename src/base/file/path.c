@@ -14,7 +14,7 @@
 #define TRIAL_BYTES (1024 * 1024)
 
 static int
-make_private(const char *path, struct remit_error *err)
+path_make_private(const char *path, struct remit_error *err)
 {
 	struct stat st;
 
@@ -53,7 +53,7 @@ path_cache_dir(char **out, struct remit_error *err)
 		own = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
 	}
-	if (make_private(own, err) < 0)
+	if (path_make_private(own, err) < 0)
 		return -1;
 	*out = take_ptr(&own);
 	return 0;

@@ -10,7 +10,7 @@ is_digit(char c)
 
 /* The one letter in one case; 0 if it may not be in a name. */
 static char
-letter(char c)
+host_letter(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return (char)(c - 'A' + 'a');
@@ -54,7 +54,7 @@ host_name_read(const char *bytes, size_t len, char out[HOST_NAME_SIZE])
 			label = i + 1;
 			continue;
 		}
-		out[i] = letter(bytes[i]);
+		out[i] = host_letter(bytes[i]);
 		if (!out[i])
 			return -1;
 	}

@@ -84,7 +84,7 @@ trust_file_recv(int from)
 	size_t count;
 	char tag;
 
-	if (pass_receive(from, &tag, 1, got, &count, 0) != 1)
+	if (pass_recv(from, &tag, 1, got, &count, 0) != 1)
 		return -1;
 	if (tag != 't' || count != 1) {
 		errno = EPROTO;

@@ -158,7 +158,7 @@ note_module(struct session *s)
 				      : NULL;
 
 	if (package && s->pool &&
-	    plan_takes_package(&s->pool->plan, &s->keeper->host, package))
+	    plan_accepts_package(&s->pool->plan, &s->keeper->host, package))
 		claim_add_package(c, package);
 }
 

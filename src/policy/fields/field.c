@@ -254,7 +254,7 @@ field_check_env_name(const char *name, size_t len, const char *place,
 }
 
 int
-field_check_room(size_t count, const char *place, struct remit_error *err)
+field_check_space(size_t count, const char *place, struct remit_error *err)
 {
 	if (count < FIELD_MAX_ENTRIES)
 		return 0;
@@ -295,7 +295,7 @@ field_put_env(struct list *env, const char *name, size_t name_len,
 		*old = take_ptr(&text);
 		return 0;
 	}
-	if (field_check_room(env->count, place, err) < 0)
+	if (field_check_space(env->count, place, err) < 0)
 		return -1;
 	return list_add(env, text) < 0 ? fail_memory(err, place) : 0;
 }

@@ -186,8 +186,8 @@ int field_check_utf8(const char *text, const char *place,
 int field_check_env_name(const char *name, size_t len, const char *place,
 			 struct remit_error *err) must_check;
 /* There is room for one more entry behind `count`. */
-int field_check_room(size_t count, const char *place,
-		     struct remit_error *err) must_check;
+int field_check_space(size_t count, const char *place,
+		      struct remit_error *err) must_check;
 
 /* Set NAME=VALUE, in the place of an older value of the same name. */
 int field_put_env(struct list *env, const char *name, size_t name_len,

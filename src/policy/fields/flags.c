@@ -123,7 +123,7 @@ apply_base(const struct flag_use *use, struct policy *p,
 }
 
 static int
-apply(const struct flags *fl, struct policy *p, struct remit_error *err)
+apply_uses(const struct flags *fl, struct policy *p, struct remit_error *err)
 {
 	for (size_t i = 0; i < fl->count; i++)
 		if (!fl->items[i].field &&
@@ -145,7 +145,7 @@ flags_apply(const struct flags *fl, struct policy *p, struct remit_error *err)
 
 	if (policy_copy(&fresh, p) < 0)
 		return fail_memory(err, "flags");
-	if (apply(fl, &fresh, err) < 0)
+	if (apply_uses(fl, &fresh, err) < 0)
 		return -1;
 	old = *p;
 	*p = fresh;

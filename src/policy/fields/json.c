@@ -15,7 +15,7 @@
 
 /* The one field whose entries have members. A mount as it is read, before it is
    copied into the list. */
-struct draft {
+struct mount_draft {
 	char host[PATH_RULE_SIZE];
 	char jail[PATH_RULE_SIZE];
 	enum mount_mode mode;
@@ -23,8 +23,8 @@ struct draft {
 };
 
 static int
-read_host(struct draft *d, const json_t *value, const char *place,
-	  struct remit_error *err)
+mount_read_host(struct mount_draft *d, const json_t *value, const char *place,
+		struct remit_error *err)
 {
 	const char *text;
 
@@ -34,8 +34,8 @@ read_host(struct draft *d, const json_t *value, const char *place,
 }
 
 static int
-read_jail(struct draft *d, const json_t *value, const char *place,
-	  struct remit_error *err)
+mount_read_jail(struct mount_draft *d, const json_t *value, const char *place,
+		struct remit_error *err)
 {
 	const char *text;
 
@@ -45,8 +45,8 @@ read_jail(struct draft *d, const json_t *value, const char *place,
 }
 
 static int
-read_mode(struct draft *d, const json_t *value, const char *place,
-	  struct remit_error *err)
+mount_read_mode(struct mount_draft *d, const json_t *value, const char *place,
+		struct remit_error *err)
 {
 	const char *text;
 
@@ -56,35 +56,35 @@ read_mode(struct draft *d, const json_t *value, const char *place,
 }
 
 static int
-read_max_bytes(struct draft *d, const json_t *value, const char *place,
-	       struct remit_error *err)
+mount_read_max_bytes(struct mount_draft *d, const json_t *value,
+		     const char *place, struct remit_error *err)
 {
 	/* Of its kind, but always a cap. */
 	struct field disk = fields[F_DISK_BYTES];
-	char room[JSON_VALUE_NUMBER_SIZE];
+	char storage[JSON_VALUE_NUMBER_SIZE];
 	const char *text;
 
 	disk.may_be_unlimited = false;
-	if (json_value_number(&disk, value, &text, room, place, err) < 0)
+	if (json_value_number(&disk, value, &text, storage, place, err) < 0)
 		return -1;
 	return field_check_number(&disk, text, &d->max_bytes, place, err);
 }
 
-static const struct member {
+static const struct mount_member {
 	const char *name;
 	bool needed;
-	int (*read)(struct draft *d, const json_t *value, const char *place,
-		    struct remit_error *err);
-} members[] = {
-	{ .name = "host", .needed = true, .read = read_host },
-	{ .name = "jail", .needed = true, .read = read_jail },
-	{ .name = "mode", .read = read_mode },
-	{ .name = "max_bytes", .read = read_max_bytes },
+	int (*read)(struct mount_draft *d, const json_t *value,
+		    const char *place, struct remit_error *err);
+} mount_members[] = {
+	{ .name = "host", .needed = true, .read = mount_read_host },
+	{ .name = "jail", .needed = true, .read = mount_read_jail },
+	{ .name = "mode", .read = mount_read_mode },
+	{ .name = "max_bytes", .read = mount_read_max_bytes },
 };
 
 static int
 read_mount(const struct field *f, size_t index, const json_t *value,
-	   struct draft *d, struct remit_error *err)
+	   struct mount_draft *d, struct remit_error *err)
 {
 	static const char *const known[] = { "host", "jail", "mode",
 					     "max_bytes", NULL };
@@ -97,8 +97,8 @@ read_mount(const struct field *f, size_t index, const json_t *value,
 			       "a mount has host, jail, mode and max_bytes",
 			       place, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		const struct member *m = &members[i];
+	for (size_t i = 0; i < ARRAY_LEN(mount_members); i++) {
+		const struct mount_member *m = &mount_members[i];
 		json_t *part = json_object_get(value, m->name);
 
 		json_value_place(place, f, index, m->name);
@@ -112,8 +112,8 @@ read_mount(const struct field *f, size_t index, const json_t *value,
 }
 
 static int
-set_mounts(struct policy *p, const struct field *f, json_t *value,
-	   struct remit_error *err)
+set_json_mounts(struct policy *p, const struct field *f, json_t *value,
+		struct remit_error *err)
 {
 	own(mount_list) struct mount_list fresh = { 0 };
 	struct mount_list *to = FIELD_PTR(p, f, struct mount_list);
@@ -124,7 +124,7 @@ set_mounts(struct policy *p, const struct field *f, json_t *value,
 		return -1;
 	json_array_foreach(value, i, entry)
 	{
-		struct draft d = { .mode = MOUNT_RO };
+		struct mount_draft d = { .mode = MOUNT_RO };
 
 		if (read_mount(f, i, entry, &d, err) < 0)
 			return -1;
@@ -144,8 +144,8 @@ typedef int set_json_fn(struct policy *p, const struct field *f, json_t *value,
 			struct remit_error *err);
 
 static int
-set_bool(struct policy *p, const struct field *f, json_t *value,
-	 struct remit_error *err)
+set_json_bool(struct policy *p, const struct field *f, json_t *value,
+	      struct remit_error *err)
 {
 	if (!json_is_boolean(value))
 		return json_value_wrong_type(value, "true or false", f->name,
@@ -155,21 +155,21 @@ set_bool(struct policy *p, const struct field *f, json_t *value,
 }
 
 static int
-set_number(struct policy *p, const struct field *f, json_t *value,
-	   struct remit_error *err)
+set_json_number(struct policy *p, const struct field *f, json_t *value,
+		struct remit_error *err)
 {
-	char room[JSON_VALUE_NUMBER_SIZE];
+	char storage[JSON_VALUE_NUMBER_SIZE];
 	const char *text;
 
-	if (json_value_number(f, value, &text, room, f->name, err) < 0)
+	if (json_value_number(f, value, &text, storage, f->name, err) < 0)
 		return -1;
 	return field_check_number(f, text, FIELD_PTR(p, f, uint64_t), f->name,
 				  err);
 }
 
 static int
-set_choice(struct policy *p, const struct field *f, json_t *value,
-	   struct remit_error *err)
+set_json_choice(struct policy *p, const struct field *f, json_t *value,
+		struct remit_error *err)
 {
 	const char *text;
 
@@ -181,8 +181,8 @@ set_choice(struct policy *p, const struct field *f, json_t *value,
 
 /* What is no boolean in JSON is one of the words behind false and true. */
 static int
-set_switch(struct policy *p, const struct field *f, json_t *value,
-	   struct remit_error *err)
+set_json_switch(struct policy *p, const struct field *f, json_t *value,
+		struct remit_error *err)
 {
 	uint64_t *to = FIELD_PTR(p, f, uint64_t);
 	const char *text = NULL;
@@ -205,8 +205,8 @@ set_switch(struct policy *p, const struct field *f, json_t *value,
 }
 
 static int
-set_text(struct policy *p, const struct field *f, json_t *value,
-	 struct remit_error *err)
+set_json_text(struct policy *p, const struct field *f, json_t *value,
+	      struct remit_error *err)
 {
 	char **to = FIELD_PTR(p, f, char *);
 	char path[PATH_RULE_SIZE];
@@ -270,8 +270,8 @@ replace_list(struct list *to, struct list *from)
 }
 
 static int
-set_list(struct policy *p, const struct field *f, json_t *value,
-	 struct remit_error *err)
+set_json_list(struct policy *p, const struct field *f, json_t *value,
+	      struct remit_error *err)
 {
 	own(list) struct list fresh = { 0 };
 	char place[FIELD_PLACE_SIZE];
@@ -291,8 +291,8 @@ set_list(struct policy *p, const struct field *f, json_t *value,
 }
 
 static int
-set_env(struct policy *p, const struct field *f, json_t *value,
-	struct remit_error *err)
+set_json_env(struct policy *p, const struct field *f, json_t *value,
+	     struct remit_error *err)
 {
 	own(list) struct list fresh = { 0 };
 	char place[FIELD_PLACE_SIZE];
@@ -318,12 +318,12 @@ set_env(struct policy *p, const struct field *f, json_t *value,
 }
 
 static set_json_fn *const setters[] = {
-	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
-	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
-	[FIELD_CHOICE] = set_choice, [FIELD_SWITCH] = set_switch,
-	[FIELD_TEXT] = set_text,     [FIELD_LIST] = set_list,
-	[FIELD_PATHS] = set_list,    [FIELD_MOUNTS] = set_mounts,
-	[FIELD_ENV] = set_env,
+	[FIELD_BOOL] = set_json_bool,	  [FIELD_BYTES] = set_json_number,
+	[FIELD_TIME] = set_json_number,	  [FIELD_COUNT] = set_json_number,
+	[FIELD_CHOICE] = set_json_choice, [FIELD_SWITCH] = set_json_switch,
+	[FIELD_TEXT] = set_json_text,	  [FIELD_LIST] = set_json_list,
+	[FIELD_PATHS] = set_json_list,	  [FIELD_MOUNTS] = set_json_mounts,
+	[FIELD_ENV] = set_json_env,
 };
 
 int
@@ -361,7 +361,7 @@ choices_of(const struct field *f)
 
 /* Times are seconds, as they are in a policy document. */
 static json_t *
-bound(const struct field *f, uint64_t n)
+bound_to_json(const struct field *f, uint64_t n)
 {
 	if (f->type == FIELD_TIME && n % 1000)
 		return json_real((double)n / 1000);
@@ -369,7 +369,7 @@ bound(const struct field *f, uint64_t n)
 }
 
 static json_t *
-describe(const struct policy *defaults, const struct field *f)
+field_describe(const struct policy *defaults, const struct field *f)
 {
 	json_t *row =
 		json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "name",
@@ -382,8 +382,8 @@ describe(const struct policy *defaults, const struct field *f)
 	if (f->choices)
 		json_object_set_new(row, "choices", choices_of(f));
 	if (f->max) {
-		json_object_set_new(row, "min", bound(f, f->min));
-		json_object_set_new(row, "max", bound(f, f->max));
+		json_object_set_new(row, "min", bound_to_json(f, f->min));
+		json_object_set_new(row, "max", bound_to_json(f, f->max));
 	}
 	return row;
 }
@@ -399,7 +399,7 @@ field_table_to_json(void)
 	rows = json_array();
 	for (int i = 0; rows && i < FIELD_TOTAL; i++)
 		if (json_array_append_new(
-			    rows, describe(&defaults, &fields[i])) < 0) {
+			    rows, field_describe(&defaults, &fields[i])) < 0) {
 			json_decref(rows);
 			return NULL;
 		}

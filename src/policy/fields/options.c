@@ -216,8 +216,8 @@ reject_unknown(const struct parse *p, const char *arg)
 /* ---- values ---- */
 
 static int
-set_number(const struct use *u, const char *text, uint64_t *out,
-	   struct remit_error *err)
+set_option_number(const struct use *u, const char *text, uint64_t *out,
+		  struct remit_error *err)
 {
 	uint64_t n;
 
@@ -231,8 +231,8 @@ set_number(const struct use *u, const char *text, uint64_t *out,
 }
 
 static int
-set_bytes(const struct use *u, const char *text, uint64_t *out,
-	  struct remit_error *err)
+set_option_bytes(const struct use *u, const char *text, uint64_t *out,
+		 struct remit_error *err)
 {
 	char most[QUANTITY_SIZE];
 	uint64_t n;
@@ -248,8 +248,8 @@ set_bytes(const struct use *u, const char *text, uint64_t *out,
 }
 
 static int
-set_choice(const struct use *u, const char *text, unsigned *out,
-	   struct remit_error *err)
+set_option_choice(const struct use *u, const char *text, unsigned *out,
+		  struct remit_error *err)
 {
 	const char *const *choices = u->row->choices, *near;
 	struct nearest n = NEAREST_INIT(text);
@@ -276,8 +276,8 @@ set_choice(const struct use *u, const char *text, unsigned *out,
 }
 
 static int
-set_path(const struct use *u, const char *text, const char **out,
-	 struct remit_error *err)
+set_option_path(const struct use *u, const char *text, const char **out,
+		struct remit_error *err)
 {
 	if (!*text)
 		return fail(err, REMIT_E_INPUT, "%s: the path is empty",
@@ -287,7 +287,7 @@ set_path(const struct use *u, const char *text, const char **out,
 }
 
 static int
-set_value(const struct parse *p, const struct use *u, const char *text)
+set_option_value(const struct parse *p, const struct use *u, const char *text)
 {
 	void *at;
 
@@ -302,22 +302,22 @@ set_value(const struct parse *p, const struct use *u, const char *text)
 		*(const char **)at = text;
 		return 0;
 	case OPTION_PATH:
-		return set_path(u, text, at, p->err);
+		return set_option_path(u, text, at, p->err);
 	case OPTION_LIST:
 		if (list_add(at, text) < 0)
 			return fail_sys(p->err, REMIT_E_MEMORY, "%s",
 					u->written);
 		return 0;
 	case OPTION_NUMBER:
-		return set_number(u, text, at, p->err);
+		return set_option_number(u, text, at, p->err);
 	case OPTION_TIME:
 		if (quantity_time(text, at, p->err) < 0)
 			return fail_within(p->err, "%s", u->written);
 		return 0;
 	case OPTION_BYTES:
-		return set_bytes(u, text, at, p->err);
+		return set_option_bytes(u, text, at, p->err);
 	case OPTION_CHOICE:
-		return set_choice(u, text, at, p->err);
+		return set_option_choice(u, text, at, p->err);
 	case OPTION_CALL:
 	case OPTION_SWITCH:
 		return u->row->set(at, u->row, text, p->err);
@@ -343,12 +343,12 @@ reject_missing(const struct parse *p, const struct use *u, bool is_next)
 
 /* `joined` is the text after "=" or after a letter, or NULL. */
 static int
-take_value(struct parse *p, const struct use *u, const char *joined)
+parse_value(struct parse *p, const struct use *u, const char *joined)
 {
 	bool is_last = p->i + 1 >= p->argc;
 
 	if (u->row->kind == OPTION_FLAG)
-		return set_value(p, u, NULL);
+		return set_option_value(p, u, NULL);
 	if (!joined) {
 		/* What a letter is given may begin with --: code can. */
 		bool is_option = !is_last && u->written[1] == '-' &&
@@ -359,18 +359,18 @@ take_value(struct parse *p, const struct use *u, const char *joined)
 		joined = p->argv[++p->i];
 	}
 	p->ended = u->row->ends;
-	return set_value(p, u, joined);
+	return set_option_value(p, u, joined);
 }
 
 static int
-take_switch(struct parse *p, const struct use *u, const char *joined)
+parse_switch(struct parse *p, const struct use *u, const char *joined)
 {
 	if (joined && u->negated)
 		return fail(p->err, REMIT_E_INPUT, "--no-%s takes no value",
 			    u->written + 2);
 	if (!joined)
 		joined = u->negated ? "false" : "true";
-	return set_value(p, u, joined);
+	return set_option_value(p, u, joined);
 }
 
 /* False if neither NAME nor the NAME of no-NAME is known. */
@@ -392,7 +392,7 @@ find_long(const struct options *o, const char *name, size_t len, struct use *u)
 }
 
 static int
-take_long(struct parse *p, char *arg)
+parse_long(struct parse *p, char *arg)
 {
 	size_t len = strcspn(arg + 2, "=");
 	const char *joined = arg[2 + len] ? arg + 2 + len + 1 : NULL;
@@ -405,7 +405,7 @@ take_long(struct parse *p, char *arg)
 	if (!find_long(p->options, arg + 2, len, &u))
 		return reject_unknown(p, arg);
 	if (u.row->kind == OPTION_SWITCH)
-		return take_switch(p, &u, joined);
+		return parse_switch(p, &u, joined);
 	if (u.negated)
 		return fail(p->err, REMIT_E_INPUT,
 			    "unknown option --no-%s; %s is not an option that "
@@ -414,12 +414,12 @@ take_long(struct parse *p, char *arg)
 	if (joined && u.row->kind == OPTION_FLAG)
 		return fail(p->err, REMIT_E_INPUT, "%s takes no value",
 			    u.written);
-	return take_value(p, &u, joined);
+	return parse_value(p, &u, joined);
 }
 
 /* -c VALUE, and -j2 for numbers: -cpus is a mistake, not the code "pus". */
 static int
-take_letter(struct parse *p, char *arg)
+parse_letter(struct parse *p, char *arg)
 {
 	const char *joined = arg[2] ? arg + 2 : NULL;
 	struct use u = { 0 };
@@ -433,11 +433,11 @@ take_letter(struct parse *p, char *arg)
 	     (u.row->kind != OPTION_NUMBER || !strchr("0123456789", *joined))))
 		return reject_unknown(p, arg);
 	snprintf(u.written, sizeof(u.written), "-%c", arg[1]);
-	return take_value(p, &u, joined);
+	return parse_value(p, &u, joined);
 }
 
 static int
-take_operand(struct parse *p, char *arg)
+parse_operand(struct parse *p, char *arg)
 {
 	struct use u = { 0 };
 	char shown[QUOTE_SIZE];
@@ -459,28 +459,28 @@ take_operand(struct parse *p, char *arg)
 			    quote(shown, arg), p->options->name, u.row->value);
 	snprintf(u.written, sizeof(u.written), "%s", u.row->value);
 	p->ended = u.row->ends;
-	return set_value(p, &u, arg);
+	return set_option_value(p, &u, arg);
 }
 
 static int
-take_argument(struct parse *p)
+parse_argument(struct parse *p)
 {
 	char *arg = p->argv[p->i];
 
 	if (p->only_operands || arg[0] != '-' || !arg[1])
-		return take_operand(p, arg);
+		return parse_operand(p, arg);
 	if (!strcmp(arg, "--")) {
 		p->only_operands = true;
 		return 0;
 	}
-	return arg[1] == '-' ? take_long(p, arg) : take_letter(p, arg);
+	return arg[1] == '-' ? parse_long(p, arg) : parse_letter(p, arg);
 }
 
 static int
-take_all(struct parse *p)
+parse_arguments(struct parse *p)
 {
 	for (p->i = 1; p->i < p->argc && !p->ended && !p->wants_help; p->i++)
-		if (take_argument(p) < 0)
+		if (parse_argument(p) < 0)
 			return -1;
 	return 0;
 }
@@ -499,7 +499,7 @@ options_parse(const struct options *o, void *target, int argc, char **argv,
 		.err = err,
 	};
 
-	if (take_all(&p) < 0)
+	if (parse_arguments(&p) < 0)
 		return -1;
 	if (rest)
 		*rest = argv + p.i;
@@ -507,7 +507,7 @@ options_parse(const struct options *o, void *target, int argc, char **argv,
 }
 
 bool
-options_ask_help(const struct options *o, int argc, char **argv)
+options_want_help(const struct options *o, int argc, char **argv)
 {
 	struct remit_error ignored;
 	struct parse p = {
@@ -517,5 +517,5 @@ options_ask_help(const struct options *o, int argc, char **argv)
 		.err = &ignored,
 	};
 
-	return take_all(&p) == 0 && p.wants_help;
+	return parse_arguments(&p) == 0 && p.wants_help;
 }

@@ -111,7 +111,7 @@ int options_parse(const struct options *o, void *target, int argc, char **argv,
 
 /* True if --help or -h stands where options_parse() would read an option. To be
    called first: options_parse() rejects both as unknown. */
-bool options_ask_help(const struct options *o, int argc, char **argv);
+bool options_want_help(const struct options *o, int argc, char **argv);
 
 /* The row after this one, the first one after NULL; NULL after the last. */
 const struct option *option_next(const struct option_table *table,

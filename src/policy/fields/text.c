@@ -14,8 +14,8 @@ typedef int set_text_fn(struct policy *p, const struct field *f,
 			struct remit_error *err);
 
 static int
-set_bool(struct policy *p, const struct field *f, const char *text,
-	 const char *place, struct remit_error *err)
+set_text_bool(struct policy *p, const struct field *f, const char *text,
+	      const char *place, struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
 
@@ -27,24 +27,24 @@ set_bool(struct policy *p, const struct field *f, const char *text,
 }
 
 static int
-set_number(struct policy *p, const struct field *f, const char *text,
-	   const char *place, struct remit_error *err)
+set_text_number(struct policy *p, const struct field *f, const char *text,
+		const char *place, struct remit_error *err)
 {
 	return field_check_number(f, text, FIELD_PTR(p, f, uint64_t), place,
 				  err);
 }
 
 static int
-set_choice(struct policy *p, const struct field *f, const char *text,
-	   const char *place, struct remit_error *err)
+set_text_choice(struct policy *p, const struct field *f, const char *text,
+		const char *place, struct remit_error *err)
 {
 	return field_check_choice(f, text, FIELD_PTR(p, f, uint64_t), place,
 				  err);
 }
 
 static int
-set_switch(struct policy *p, const struct field *f, const char *text,
-	   const char *place, struct remit_error *err)
+set_text_switch(struct policy *p, const struct field *f, const char *text,
+		const char *place, struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
 
@@ -60,8 +60,8 @@ set_switch(struct policy *p, const struct field *f, const char *text,
 /* A bare name stands for itself; anything else with a slash is a path, or a
    URL. */
 static int
-set_text(struct policy *p, const struct field *f, const char *text,
-	 const char *place, struct remit_error *err)
+set_text_text(struct policy *p, const struct field *f, const char *text,
+	      const char *place, struct remit_error *err)
 {
 	char **to = FIELD_PTR(p, f, char *);
 	char here[PATH_RULE_SIZE];
@@ -87,38 +87,38 @@ set_text(struct policy *p, const struct field *f, const char *text,
 }
 
 static int
-add_entry(struct policy *p, const struct field *f, const char *text,
-	  const char *place, struct remit_error *err)
+add_text_entry(struct policy *p, const struct field *f, const char *text,
+	       const char *place, struct remit_error *err)
 {
 	struct list *l = FIELD_PTR(p, f, struct list);
 
 	if (field_check_text(text, place, err) < 0 ||
-	    field_check_room(l->count, place, err) < 0)
+	    field_check_space(l->count, place, err) < 0)
 		return -1;
 	return list_add(l, text) < 0 ? fail_memory(err, place) : 0;
 }
 
 /* One, or several with commas between them where none can have a comma. */
 static int
-add_entries(struct policy *p, const struct field *f, const char *text,
-	    const char *place, struct remit_error *err)
+add_text_entries(struct policy *p, const struct field *f, const char *text,
+		 const char *place, struct remit_error *err)
 {
 	own_mem char *copy = strdup(text);
 	char *rest = copy, *one;
 
 	if (!f->commas)
-		return add_entry(p, f, text, place, err);
+		return add_text_entry(p, f, text, place, err);
 	if (!copy)
 		return fail_memory(err, place);
 	while ((one = strsep(&rest, ",")))
-		if (add_entry(p, f, one, place, err) < 0)
+		if (add_text_entry(p, f, one, place, err) < 0)
 			return -1;
 	return 0;
 }
 
 static int
-add_path(struct policy *p, const struct field *f, const char *text,
-	 const char *place, struct remit_error *err)
+add_text_path(struct policy *p, const struct field *f, const char *text,
+	      const char *place, struct remit_error *err)
 {
 	char here[PATH_RULE_SIZE];
 	char path[PATH_RULE_SIZE];
@@ -126,7 +126,7 @@ add_path(struct policy *p, const struct field *f, const char *text,
 	if (path_rule_from_here(text, here, place, err) < 0 ||
 	    path_rule_jail(here, path, place, err) < 0)
 		return -1;
-	return add_entry(p, f, path, place, err);
+	return add_text_entry(p, f, path, place, err);
 }
 
 /* Cut HOST:JAIL[:MODE] in place; *mode stays NULL if there is none. */
@@ -148,8 +148,8 @@ split_mount(char *text, char **jail, char **mode, const char *place,
 }
 
 static int
-add_mount(struct policy *p, const struct field *f, const char *text,
-	  const char *place, struct remit_error *err)
+add_text_mount(struct policy *p, const struct field *f, const char *text,
+	       const char *place, struct remit_error *err)
 {
 	struct mount_list *l = FIELD_PTR(p, f, struct mount_list);
 	char here[PATH_RULE_SIZE];
@@ -167,7 +167,7 @@ add_mount(struct policy *p, const struct field *f, const char *text,
 	    path_rule_jail(jail_text, inside, place, err) < 0 ||
 	    field_check_utf8(host, place, err) < 0 ||
 	    field_check_utf8(inside, place, err) < 0 ||
-	    field_check_room(l->count, place, err) < 0)
+	    field_check_space(l->count, place, err) < 0)
 		return -1;
 	if (mode_text && field_check_mode(mode_text, &mode, place, err) < 0)
 		return -1;
@@ -177,8 +177,8 @@ add_mount(struct policy *p, const struct field *f, const char *text,
 }
 
 static int
-add_env(struct policy *p, const struct field *f, const char *text,
-	const char *place, struct remit_error *err)
+add_text_env(struct policy *p, const struct field *f, const char *text,
+	     const char *place, struct remit_error *err)
 {
 	size_t name_len = strcspn(text, "=");
 	const char *value = text + name_len + 1;
@@ -200,12 +200,12 @@ add_env(struct policy *p, const struct field *f, const char *text,
 }
 
 static set_text_fn *const setters[] = {
-	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
-	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
-	[FIELD_CHOICE] = set_choice, [FIELD_SWITCH] = set_switch,
-	[FIELD_TEXT] = set_text,     [FIELD_LIST] = add_entries,
-	[FIELD_PATHS] = add_path,    [FIELD_MOUNTS] = add_mount,
-	[FIELD_ENV] = add_env,
+	[FIELD_BOOL] = set_text_bool,	  [FIELD_BYTES] = set_text_number,
+	[FIELD_TIME] = set_text_number,	  [FIELD_COUNT] = set_text_number,
+	[FIELD_CHOICE] = set_text_choice, [FIELD_SWITCH] = set_text_switch,
+	[FIELD_TEXT] = set_text_text,	  [FIELD_LIST] = add_text_entries,
+	[FIELD_PATHS] = add_text_path,	  [FIELD_MOUNTS] = add_text_mount,
+	[FIELD_ENV] = add_text_env,
 };
 
 int

@@ -31,10 +31,10 @@ add_list(struct buf *out, const struct list *l)
 
 /* ---- how code runs ---- */
 
-static const char once[] =
+static const char for_programs[] =
 	"Each program runs alone: variables, imports and files of one are not "
 	"there in the next.\n";
-static const char on[] =
+static const char for_cells[] =
 	"Your programs are cells of one session: variables, imports and files "
 	"stay from one to the next.\n";
 
@@ -57,7 +57,8 @@ add_running(struct buf *out, const struct instructions *in)
 		"tables), and the error with its line if there was one. "
 		"`await` "
 		"works at the top level.\n",
-		python->major, python->minor, in->session ? on : once);
+		python->major, python->minor,
+		in->session ? for_cells : for_programs);
 }
 
 static int
@@ -214,7 +215,8 @@ static const struct {
 
 /* The number that counts here, which may be less than the policy allows. */
 static void
-show(const struct instructions *in, enum field_id field, char *out, size_t size)
+show_limit(const struct instructions *in, enum field_id field, char *out,
+	   size_t size)
 {
 	uint64_t files = in->plan->limits.tmpfs_bytes;
 
@@ -235,7 +237,7 @@ add_limits(struct buf *out, const struct instructions *in)
 
 		if (!is_kept(in, field))
 			continue;
-		show(in, field, value, sizeof(value));
+		show_limit(in, field, value, sizeof(value));
 		if (buf_addf(out, "%s- %s %s\n", before, value,
 			     limits[i].words) < 0)
 			return -1;
@@ -260,7 +262,7 @@ instructions_write_tools(struct buf *out, const struct instructions *in)
 	if (in->plan->tier == TIER_STATIC)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		show(in, parts[i].field, value, sizeof(value));
+		show_limit(in, parts[i].field, value, sizeof(value));
 		if (buf_addf(out, "%s%s%s", parts[i].before, value,
 			     parts[i].after) < 0)
 			return -1;

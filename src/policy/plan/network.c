@@ -58,7 +58,7 @@ check_hosts(const struct decision *d, struct remit_error *err)
 
 /* Sockets in a network of the jail's own, which lead to a proxy or nowhere. */
 static void
-give_proxy(struct decision *d)
+use_proxy(struct decision *d)
 {
 	bool alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 
@@ -74,7 +74,7 @@ decide_hosts(struct decision *d, struct remit_error *err)
 {
 	if (check_hosts(d, err) < 0)
 		return -1;
-	give_proxy(d);
+	use_proxy(d);
 	if (d->policy->network_ask)
 		snprintf(d->row->note, sizeof(d->row->note),
 			 "and public hosts that a person allows");
@@ -109,7 +109,7 @@ decide_public(struct decision *d, struct remit_error *err)
 			tiers[d->plan->tier].name);
 	d->plan->filter |= PLAN_FILTER_NETWORK;
 	d->plan->own_network = plan_keeps(d->plan, MECH(NETWORK_NAMESPACE));
-	give_proxy(d);
+	use_proxy(d);
 	snprintf(d->row->note, sizeof(d->row->note),
 		 "public hosts only, at the usual ports%s",
 		 names_hosts(d->policy) ? ", and those of network_allow" : "");
@@ -134,7 +134,7 @@ decide_network(struct decision *d, struct remit_error *err)
 }
 
 static int
-check_asked(const struct plan *p, struct remit_error *err)
+check_client_proxy(const struct plan *p, struct remit_error *err)
 {
 	struct host_rules rules;
 	struct address own;
@@ -161,7 +161,7 @@ check_asked(const struct plan *p, struct remit_error *err)
 int
 plan_check_proxy(const struct plan *p, struct remit_error *err)
 {
-	if (p->policy->network_proxy && check_asked(p, err) < 0)
+	if (p->policy->network_proxy && check_client_proxy(p, err) < 0)
 		return -1;
 	if (p->policy->credentials.count && !tiers[p->tier].jailed)
 		return fail_refused(err, "credentials", "Use the tier local.",

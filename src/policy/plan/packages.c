@@ -115,8 +115,8 @@ can_install(const struct policy *p, const struct interpreter *in,
 }
 
 bool
-plan_takes_package(const struct plan *p, const struct host *host,
-		   const char *name)
+plan_accepts_package(const struct plan *p, const struct host *host,
+		     const char *name)
 {
 	own(policy) struct policy more = { 0 };
 	own(plan) struct plan plan = { 0 };

@@ -122,8 +122,8 @@ void plan_free(struct plan *p);
 
 /* Whether the plan's policy could name this package too, and does not yet: the
    tier shows packages to code, and one can be fetched and installed here. */
-bool plan_takes_package(const struct plan *p, const struct host *host,
-			const char *name);
+bool plan_accepts_package(const struct plan *p, const struct host *host,
+			  const char *name);
 
 static inline bool
 plan_keeps(const struct plan *p, uint64_t mechanism)

@@ -66,7 +66,7 @@ credential_is_value(const char *bytes, size_t len)
 
 /* Up to `end`, into room for so many bytes. */
 static int
-cut(const char **text, const char *end, char *out, size_t size)
+credential_cut(const char **text, const char *end, char *out, size_t size)
 {
 	size_t n = (size_t)(end - *text);
 
@@ -80,7 +80,8 @@ cut(const char **text, const char *end, char *out, size_t size)
 
 /* In the form in which hosts are compared. */
 static int
-read_host(const char *text, bool bracketed, char host[HOST_NAME_SIZE])
+credential_read_host(const char *text, bool bracketed,
+		     char host[HOST_NAME_SIZE])
 {
 	struct address a;
 
@@ -92,7 +93,7 @@ read_host(const char *text, bool bracketed, char host[HOST_NAME_SIZE])
 }
 
 static int
-cut_host(const char **text, struct credential *out)
+credential_cut_host(const char **text, struct credential *out)
 {
 	char host[HOST_NAME_SIZE + 2];
 	bool bracketed = **text == '[';
@@ -100,16 +101,16 @@ cut_host(const char **text, struct credential *out)
 
 	*text += bracketed;
 	end = strchr(*text, bracketed ? ']' : ':');
-	if (!end || cut(text, end, host, sizeof(host)) < 0)
+	if (!end || credential_cut(text, end, host, sizeof(host)) < 0)
 		return -1;
 	if (bracketed && *(*text)++ != ':')
 		return -1;
-	return read_host(host, bracketed, out->host);
+	return credential_read_host(host, bracketed, out->host);
 }
 
 /* A header has no colon, so digits before one are a port. */
 static int
-cut_port(const char **text, struct credential *out)
+credential_cut_port(const char **text, struct credential *out)
 {
 	const char *end = *text + strspn(*text, "0123456789");
 	char digits[6];
@@ -117,7 +118,7 @@ cut_port(const char **text, struct credential *out)
 
 	if (*end != ':')
 		return 0;
-	if (cut(text, end, digits, sizeof(digits)) < 0 ||
+	if (credential_cut(text, end, digits, sizeof(digits)) < 0 ||
 	    number_parse(&port, digits) < 0 || !port || port > UINT16_MAX)
 		return -1;
 	out->port = (uint16_t)port;
@@ -125,7 +126,8 @@ cut_port(const char **text, struct credential *out)
 }
 
 static int
-read_from(const char *text, struct credential *out, struct remit_error *err)
+credential_read_from(const char *text, struct credential *out,
+		     struct remit_error *err)
 {
 	size_t i = 0, n;
 
@@ -152,19 +154,21 @@ credential_read(const char *text, struct credential *out,
 	struct credential c = { 0 };
 	const char *at = text, *equals;
 
-	if (cut_host(&at, &c) < 0 || cut_port(&at, &c) < 0)
+	if (credential_cut_host(&at, &c) < 0 ||
+	    credential_cut_port(&at, &c) < 0)
 		return fail_refused(err, FIELD, FORM,
 				    "\"%.300s\" does not begin with a host and "
 				    "a colon, or has a wrong port",
 				    text);
 	equals = strchr(at, '=');
-	if (!equals || cut(&at, equals, c.header, sizeof(c.header)) < 0 ||
+	if (!equals ||
+	    credential_cut(&at, equals, c.header, sizeof(c.header)) < 0 ||
 	    !is_header(c.header))
 		return fail_refused(err, FIELD, FORM,
 				    "\"%.300s\" names no header that could be "
 				    "put into a request",
 				    text);
-	if (read_from(at, &c, err) < 0)
+	if (credential_read_from(at, &c, err) < 0)
 		return fail_refused(err, FIELD, FORM,
 				    "\"%.300s\" does not say from where: "
 				    "env:NAME or file:/PATH",
@@ -219,8 +223,8 @@ credential_is_for(const struct credential *c, const struct host_rule *r)
 
 /* ":443", or "" without one. */
 static int
-port_text(const json_t *value, const char *place, char out[8],
-	  struct remit_error *err)
+credential_port_text(const json_t *value, const char *place, char out[8],
+		     struct remit_error *err)
 {
 	json_int_t port = json_integer_value(value);
 
@@ -248,7 +252,8 @@ credential_text(const json_t *object, const char *place, struct buf *out,
 	if (json_value_members(object, known,
 			       "a credential has host, port, header and from",
 			       place, err) < 0 ||
-	    port_text(json_object_get(object, "port"), place, port, err) < 0)
+	    credential_port_text(json_object_get(object, "port"), place, port,
+				 err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		const json_t *value = json_object_get(object, known[i]);

@@ -9,7 +9,7 @@
 
 /* So that no member can say what another one does. */
 static int
-read_text(const json_t *value, const char **out, const char *place,
+read_word(const json_t *value, const char **out, const char *place,
 	  struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
@@ -34,7 +34,7 @@ add_host(struct buf *out, const json_t *value, const char *place,
 		return -1;
 	if (address_read(text, &a) == 0 && a.is_v6)
 		return buf_addf(out, "[%s]", text);
-	if (read_text(value, &text, place, err) < 0)
+	if (read_word(value, &text, place, err) < 0)
 		return -1;
 	return buf_addf(out, "%s", text);
 }
@@ -55,7 +55,7 @@ add_kind(struct buf *out, const json_t *value, const char *place,
 {
 	const char *text;
 
-	if (read_text(value, &text, place, err) < 0)
+	if (read_word(value, &text, place, err) < 0)
 		return -1;
 	if (strcmp(text, "tls") != 0 && strcmp(text, "plain") != 0 &&
 	    strcmp(text, "tcp") != 0)
@@ -97,7 +97,7 @@ add_methods(struct buf *out, const json_t *value, const char *place,
 					     err);
 	json_array_foreach(value, i, one)
 	{
-		if (read_text(one, &text, place, err) < 0)
+		if (read_word(one, &text, place, err) < 0)
 			return -1;
 		if (buf_addf(out, "%s%s", i ? "+" : "methods=", text) < 0)
 			return -1;
@@ -114,7 +114,7 @@ add_number(struct buf *out, const char *word, const json_t *value,
 	if (json_is_integer(value))
 		return buf_addf(out, "%s=%lld,", word,
 				(long long)json_integer_value(value));
-	if (read_text(value, &text, place, err) < 0)
+	if (read_word(value, &text, place, err) < 0)
 		return -1;
 	return buf_addf(out, "%s=%s,", word, text);
 }
@@ -151,7 +151,7 @@ static const struct member {
 
 /* Behind the last word there is a comma, or behind the port a colon. */
 static int
-end(struct buf *out)
+end_entry(struct buf *out)
 {
 	out->len--;
 	return buf_add(out, "", 0);
@@ -184,5 +184,5 @@ host_entry_text(const json_t *object, const char *place, struct buf *out,
 		if (value && members[i].add(out, value, member, err) < 0)
 			return err->code ? -1 : fail_memory(err, place);
 	}
-	return end(out);
+	return end_entry(out);
 }

@@ -44,7 +44,7 @@ host_rules_read(const struct list *texts, struct host_rules *out,
 }
 
 static bool
-is_for(const struct host_rule *r, const char *name)
+rule_matches_name(const struct host_rule *r, const char *name)
 {
 	if (!r->name[0])
 		return false;
@@ -56,7 +56,7 @@ const struct host_rule *
 host_rules_name(const struct host_rules *all, const char *name)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (is_for(&all->rows[i], name))
+		if (rule_matches_name(&all->rows[i], name))
 			return &all->rows[i];
 	return NULL;
 }
@@ -77,7 +77,7 @@ host_rules_name_port(const struct host_rules *all, const char *name,
 	for (size_t i = 0; i < all->count; i++) {
 		const struct host_rule *r = &all->rows[i];
 
-		if (r->port == port && is_for(r, name) &&
+		if (r->port == port && rule_matches_name(r, name) &&
 		    (!best || exactness(r) > exactness(best)))
 			best = r;
 	}

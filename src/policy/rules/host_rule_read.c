@@ -60,7 +60,7 @@ check_address(const char *text, const struct address *a,
 }
 
 static int
-read_name(const char *text, struct host_rule *out, struct remit_error *err)
+read_host_name(const char *text, struct host_rule *out, struct remit_error *err)
 {
 	const char *name = text;
 
@@ -79,14 +79,14 @@ read_name(const char *text, struct host_rule *out, struct remit_error *err)
 }
 
 static int
-read_host(const char *text, bool bracketed, struct host_rule *out,
-	  struct remit_error *err)
+read_rule_host(const char *text, bool bracketed, struct host_rule *out,
+	       struct remit_error *err)
 {
 	struct address a;
 
 	if (address_read(text, &a) < 0 || a.is_v6 != bracketed) {
 		if (!bracketed)
-			return read_name(text, out, err);
+			return read_host_name(text, out, err);
 		return fail_refused(err, FIELD, FORM,
 				    "\"[%s]\" is no IPv6 address", text);
 	}
@@ -155,7 +155,7 @@ set_methods(const struct word *w, struct host_rule *out,
 }
 
 static int
-wrong_number(const struct word *w, struct remit_error *err)
+fail_number(const struct word *w, struct remit_error *err)
 {
 	struct remit_error why = *err;
 
@@ -166,7 +166,7 @@ static int
 set_bytes(const struct word *w, struct host_rule *out, struct remit_error *err)
 {
 	return quantity_bytes(w->value, &out->most_bytes, err) < 0
-		       ? wrong_number(w, err)
+		       ? fail_number(w, err)
 		       : 0;
 }
 
@@ -175,7 +175,7 @@ set_connections(const struct word *w, struct host_rule *out,
 		struct remit_error *err)
 {
 	return quantity_count(w->value, &out->most_connections, err) < 0
-		       ? wrong_number(w, err)
+		       ? fail_number(w, err)
 		       : 0;
 }
 
@@ -294,7 +294,7 @@ struct parts {
 };
 
 static int
-cut_port(const char *text, uint16_t *port)
+read_rule_port(const char *text, uint16_t *port)
 {
 	size_t n = strcspn(text, ":");
 	uint64_t number = 0;
@@ -311,7 +311,7 @@ cut_port(const char *text, uint16_t *port)
 }
 
 static int
-cut(const char *text, struct parts *out, struct remit_error *err)
+split_entry(const char *text, struct parts *out, struct remit_error *err)
 {
 	const char *host = text, *end, *port;
 
@@ -325,7 +325,7 @@ cut(const char *text, struct parts *out, struct remit_error *err)
 	memcpy(out->host, host, (size_t)(end - host));
 	out->host[end - host] = '\0';
 	port++;
-	if (cut_port(port, &out->port) < 0)
+	if (read_rule_port(port, &out->port) < 0)
 		return fail_refused(
 			err, FIELD, FORM,
 			"\"%.300s\": the port is a number from 1 to 65535",
@@ -341,8 +341,8 @@ host_rule_read(const char *text, struct host_rule *out, struct remit_error *err)
 	struct host_rule r = { 0 };
 	struct parts p = { 0 };
 
-	if (cut(text, &p, err) < 0 ||
-	    read_host(p.host, p.bracketed, &r, err) < 0)
+	if (split_entry(text, &p, err) < 0 ||
+	    read_rule_host(p.host, p.bracketed, &r, err) < 0)
 		return -1;
 	r.port = p.port;
 	r.kind = r.name[0] ? host_rule_usual_kind(r.port) : HOST_TCP;

@@ -37,8 +37,8 @@ skip_blanks(const char *at)
 /* ---- packages ---- */
 
 static int
-refuse(const char *text, const char *why, const char *remedy,
-       struct remit_error *err)
+refuse_package(const char *text, const char *why, const char *remedy,
+	       struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
 
@@ -77,18 +77,19 @@ check_look(const char *text, struct remit_error *err)
 	const char *at = skip_blanks(text);
 
 	if (!*at)
-		return refuse(text, "is empty", FORM, err);
+		return refuse_package(text, "is empty", FORM, err);
 	if (*at == '-')
-		return refuse(text, "looks like an option of pip", FORM, err);
+		return refuse_package(text, "looks like an option of pip", FORM,
+				      err);
 	if (strstr(at, "://") || strchr(at, '@'))
-		return refuse(text, "looks like a URL", BY_NAME, err);
+		return refuse_package(text, "looks like a URL", BY_NAME, err);
 	if (strchr(at, '/') || strchr(at, '\\') || *at == '.' || *at == '~' ||
 	    is_archive(at))
-		return refuse(text, "looks like a path", BY_NAME, err);
+		return refuse_package(text, "looks like a path", BY_NAME, err);
 	if (strchr(at, ';'))
-		return refuse(text, "has a condition (a marker)",
-			      "Leave it out: the list is for one interpreter.",
-			      err);
+		return refuse_package(
+			text, "has a condition (a marker)",
+			"Leave it out: the list is for one interpreter.", err);
 	return 0;
 }
 
@@ -99,7 +100,7 @@ struct writer {
 };
 
 static void
-put(struct writer *w, char c)
+writer_put(struct writer *w, char c)
 {
 	if (w->len + 1 >= w->size) {
 		w->full = true;
@@ -112,7 +113,7 @@ put(struct writer *w, char c)
 /* Letters, digits, and between them the other characters. PEP 503: no capitals,
    and one dash for any of "-_." in a row. */
 static const char *
-read_name(const char *at, struct writer *w)
+read_package_name(const char *at, struct writer *w)
 {
 	bool dash = false;
 
@@ -124,10 +125,10 @@ read_name(const char *at, struct writer *w)
 			continue;
 		}
 		if (dash)
-			put(w, '-');
+			writer_put(w, '-');
 		dash = false;
-		put(w,
-		    *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at);
+		writer_put(w, *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a')
+						       : *at);
 	}
 	return dash ? NULL : at;
 }
@@ -135,9 +136,9 @@ read_name(const char *at, struct writer *w)
 static const char *
 read_extras(const char *at, struct writer *w)
 {
-	put(w, '[');
+	writer_put(w, '[');
 	for (at++;; at++) {
-		at = read_name(skip_blanks(at), w);
+		at = read_package_name(skip_blanks(at), w);
 		if (!at)
 			return NULL;
 		at = skip_blanks(at);
@@ -145,9 +146,9 @@ read_extras(const char *at, struct writer *w)
 			break;
 		if (*at != ',')
 			return NULL;
-		put(w, ',');
+		writer_put(w, ',');
 	}
-	put(w, ']');
+	writer_put(w, ']');
 	return at + 1;
 }
 
@@ -164,7 +165,7 @@ read_operator(const char *at, struct writer *w)
 		if (strncmp(at, operators[i], n))
 			continue;
 		for (size_t k = 0; k < n; k++)
-			put(w, at[k]);
+			writer_put(w, at[k]);
 		return at + n;
 	}
 	return NULL;
@@ -176,7 +177,7 @@ read_version(const char *at, struct writer *w)
 	const char *first = at;
 
 	while (is_alnum(*at) || is_one_of(*at, "._*+!-"))
-		put(w, *at++);
+		writer_put(w, *at++);
 	return at > first && (is_alnum(*first) || *first == '*') ? at : NULL;
 }
 
@@ -191,15 +192,15 @@ read_versions(const char *at, struct writer *w)
 		at = skip_blanks(at);
 		if (*at != ',')
 			return at;
-		put(w, ',');
+		writer_put(w, ',');
 		at = skip_blanks(at + 1);
 	}
 }
 
 static const char *
-read_all(const char *at, struct package_rule *out, struct writer *w)
+read_requirement(const char *at, struct package_rule *out, struct writer *w)
 {
-	at = read_name(skip_blanks(at), w);
+	at = read_package_name(skip_blanks(at), w);
 	if (!at || w->full || w->len >= sizeof(out->name))
 		return NULL;
 	memcpy(out->name, out->text, w->len + 1);
@@ -223,10 +224,11 @@ package_rule_read(const char *text, struct package_rule *out,
 
 	if (check_look(text, err) < 0)
 		return -1;
-	end = read_all(text, &r, &w);
+	end = read_requirement(text, &r, &w);
 	if (!end || *end || w.full)
-		return refuse(text, "is no name of a package with versions",
-			      FORM, err);
+		return refuse_package(text,
+				      "is no name of a package with versions",
+				      FORM, err);
 	*out = r;
 	return 0;
 }
@@ -263,7 +265,7 @@ is_printable(const char *text)
 }
 
 static int
-read_port(const char *digits, size_t len, uint16_t *port)
+read_url_port(const char *digits, size_t len, uint16_t *port)
 {
 	char text[6];
 	uint64_t number;
@@ -279,7 +281,7 @@ read_port(const char *digits, size_t len, uint16_t *port)
 }
 
 static int
-read_host(const char *host, size_t len, struct package_url *out)
+read_url_host(const char *host, size_t len, struct package_url *out)
 {
 	struct in_addr address;
 	char text[INET_ADDRSTRLEN];
@@ -319,9 +321,10 @@ package_url_read(const char *field, const char *text, struct package_url *out,
 				    "read it");
 	len = strcspn(host, ":/?#");
 	u.port = u.tls ? 443 : 80;
-	if (len < all && read_port(host + len + 1, all - len - 1, &u.port) < 0)
+	if (len < all &&
+	    read_url_port(host + len + 1, all - len - 1, &u.port) < 0)
 		return refuse_url(field, text, "has no port that is one", err);
-	if (read_host(host, len, &u) < 0)
+	if (read_url_host(host, len, &u) < 0)
 		return refuse_url(field, text,
 				  "names no host that can be reached", err);
 	*out = u;

@@ -24,7 +24,7 @@ static const struct owned {
 };
 
 static int
-too_long(const char *place, struct remit_error *err)
+fail_too_long(const char *place, struct remit_error *err)
 {
 	return fail(err, REMIT_E_INPUT, "%s: a path is at most %d bytes long",
 		    place, PATH_RULE_SIZE - 1);
@@ -32,7 +32,7 @@ too_long(const char *place, struct remit_error *err)
 
 /* Copy an absolute path without empty and "." components. */
 static void
-tidy(const char *text, char *out)
+path_tidy(const char *text, char *out)
 {
 	char *end = out;
 
@@ -61,12 +61,12 @@ path_rule_host(const char *text, char out[PATH_RULE_SIZE], const char *place,
 	if (!*text)
 		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
 	if (strnlen(text, PATH_RULE_SIZE) == PATH_RULE_SIZE)
-		return too_long(place, err);
+		return fail_too_long(place, err);
 	if (*text != '/')
 		return fail(err, REMIT_E_INPUT,
 			    "%s: %s is not absolute: it must start with /",
 			    place, quote(shown, text));
-	tidy(text, out);
+	path_tidy(text, out);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ has_dotdot(const char *path)
 
 /* '\0' if path is dir, '/' if it is below dir, -1 if it is elsewhere. */
 static int
-relation(const char *path, const char *dir)
+path_relation(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -96,7 +96,7 @@ check_owned(const char *path, const char *place, struct remit_error *err)
 	char shown[QUOTE_SIZE];
 
 	for (size_t i = 0; i < ARRAY_LEN(owned); i++) {
-		int r = relation(path, owned[i].path);
+		int r = path_relation(path, owned[i].path);
 
 		if (r < 0 || (r == '/' && owned[i].below_is_free))
 			continue;
@@ -169,9 +169,9 @@ path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
 	if (!*text)
 		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
 	if (strnlen(text, PATH_RULE_SIZE) + sizeof(top) > PATH_RULE_SIZE)
-		return too_long(place, err);
+		return fail_too_long(place, err);
 	snprintf(whole, sizeof(whole), "%s%s", *text == '/' ? "" : top, text);
-	tidy(whole, path);
+	path_tidy(whole, path);
 	if (has_dotdot(path))
 		return fail(err, REMIT_E_INPUT,
 			    "%s: %s contains \"..\": write the path without it",
@@ -205,7 +205,7 @@ path_rule_below(const char *text, char out[PATH_RULE_SIZE], const char *place,
 
 /* Take leading "." and ".." off *text, and their parents off the directory. */
 static void
-climb(char *dir, const char **text)
+path_climb(char *dir, const char **text)
 {
 	for (;;) {
 		const char *s = *text;
@@ -239,10 +239,10 @@ path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],
 					"%s: the current directory has no "
 					"path: write an absolute one",
 					place);
-		climb(dir, &text);
+		path_climb(dir, &text);
 	}
 	n = snprintf(out, PATH_RULE_SIZE, "%s%s%s", dir, *dir ? "/" : "", text);
 	if (n >= PATH_RULE_SIZE)
-		return too_long(place, err);
+		return fail_too_long(place, err);
 	return 0;
 }

@@ -39,7 +39,7 @@ read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
 			return -1; /* only answers have pointers */
 		if (!n)
 			break;
-		label = cursor_take(c, n);
+		label = cursor_bytes(c, n);
 		if (!label || len + n + 1 > sizeof(text) - 1)
 			return -1;
 		if (memchr(label, '.', n))
@@ -64,7 +64,7 @@ skip_name(struct cursor *c)
 		}
 		if (!n || c->bad)
 			return;
-		cursor_take(c, n);
+		cursor_bytes(c, n);
 	}
 	c->bad = true;
 }

@@ -29,7 +29,7 @@ holes_stay_where_they_were(void **state)
 
 	assert_int_equal(pass_mask(sent, 4), 0xa);
 	assert_int_equal(pass_send(pair[0], "x", 1, sent, 4, 0), 1);
-	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 1);
+	assert_int_equal(pass_recv(pair[1], &byte, 1, got, &count, 0), 1);
 	assert_int_equal(byte, 'x');
 	assert_int_equal(count, 2);
 	assert_int_equal(pass_place(got, count, 0xa, fds, 4), 0);
@@ -67,14 +67,14 @@ a_message_without_descriptors_brings_none(void **state)
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	assert_int_equal(pass_send(pair[0], "x", 1, NULL, 0, 0), 1);
-	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 1);
+	assert_int_equal(pass_recv(pair[1], &byte, 1, got, &count, 0), 1);
 	assert_int_equal(count, 0);
 	for (int i = 0; i <= PASS_MAX; i++)
 		many[i] = pair[0];
 	assert_int_equal(pass_send(pair[0], "x", 1, many, PASS_MAX + 1, 0), -1);
 	assert_int_equal(errno, EINVAL);
 	close(pair[0]);
-	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 0);
+	assert_int_equal(pass_recv(pair[1], &byte, 1, got, &count, 0), 0);
 	close(pair[1]);
 }
 

@@ -483,7 +483,7 @@ what_follows_the_program_is_not_read(void **state)
 static bool
 asks(const struct options *o, char **argv)
 {
-	return options_ask_help(o, count(argv), argv);
+	return options_want_help(o, count(argv), argv);
 }
 
 static void

@@ -488,7 +488,7 @@ takes(struct trial *t, const struct interpreter *in, const char *name)
 	if (plan_build(&t->plan, &t->policy, &t->job, &t->host, in, &t->err) <
 	    0)
 		fail_msg("%s", t->err.message);
-	return plan_takes_package(&t->plan, &t->host, name);
+	return plan_accepts_package(&t->plan, &t->host, name);
 }
 
 static void
