@@ -127,7 +127,7 @@ class Watcher:
 # ---- from text to code ----
 
 
-def margin(code):
+def last_statement_start(code):
     """Where the last line begins that may begin a statement."""
     end = len(code)
     while end > 0:
@@ -148,7 +148,7 @@ def parts_of(tree, name, flags):
     return last
 
 
-def call(code, name, flags):
+def compile_call(code, name, flags):
     """The code of a single call like `print(1)`: most programs end in one, and
     no tree need be made of it. None if it is something else."""
     word, bracket, _ = code.lstrip().partition(b"(")
@@ -160,18 +160,18 @@ def call(code, name, flags):
         return None
 
 
-def split(code, name):
+def compile_in_two(code, name):
     """Compiled by text as far as that goes: a tree of the whole takes as long
     again as all the rest. Both sides of the cut must be whole by themselves;
     then they are the program. None if they are not."""
-    at = margin(code)
+    at = last_statement_start(code)
     if at == 0 or b"coding" in code[:200]:
         return None
     try:
         head = compile(code[:at], name, "exec", TOP_LEVEL_AWAIT, True)
         flags = TOP_LEVEL_AWAIT | head.co_flags & FUTURES
         tail = b"\n" * code.count(b"\n", 0, at) + code[at:]
-        last = call(tail, name, flags)
+        last = compile_call(tail, name, flags)
         if last is None:
             last = parts_of(compile(tail, name, "exec", flags | ONLY_AST, True), name, flags)
         return [head, *last]
@@ -179,7 +179,7 @@ def split(code, name):
         return None
 
 
-def whole(code, name):
+def compile_whole(code, name):
     try:
         tree = compile(code, name, "exec", TOP_LEVEL_AWAIT | ONLY_AST, True)
         return parts_of(tree, name, TOP_LEVEL_AWAIT)
@@ -194,7 +194,7 @@ def compiled(job):
     if job.problem is not None:
         return job.problem
     try:
-        return split(job.code, job.name) or call(job.code, job.name, TOP_LEVEL_AWAIT) or whole(job.code, job.name)
+        return compile_in_two(job.code, job.name) or compile_call(job.code, job.name, TOP_LEVEL_AWAIT) or compile_whole(job.code, job.name)
     except BaseException as exc:
         return exc
 
@@ -214,7 +214,7 @@ def fresh_module():
     return module
 
 
-def stand_beside(name, workspace):
+def add_program_folder(name, workspace):
     """A program that is said to lie in the workspace finds the modules beside it, as
     a script does."""
     if name.startswith("/workspace/"):
@@ -312,7 +312,7 @@ def show_rest(value):
         own_module("figures").show_rest(value)
 
 
-def finish(program, module):
+def run_to_value(program, module):
     """Run it to its value."""
     value = None
     try:
@@ -330,7 +330,7 @@ def run(program, module, name, reserve):
     if "display" in _parts:
         _parts["display"].begin()
     try:
-        finish(program, module)
+        run_to_value(program, module)
     except SystemExit as exc:
         return describe_exit(exc)
     except BaseException as exc:

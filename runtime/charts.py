@@ -215,8 +215,8 @@ def kind_of(axes):
 def chart_of_axes(axes):
     kind, elements, rest = kind_of(axes)
     chart = {"type": kind, "title": axes.get_title() or None}
-    for said in rest:
-        chart.update(said(axes))
+    for describe in rest:
+        chart.update(describe(axes))
     if kind == "bar" and any(is_sideways(bars) for bars in axes.containers):
         for end in ("label", "unit"):
             chart[f"x_{end}"], chart[f"y_{end}"] = chart[f"y_{end}"], chart[f"x_{end}"]

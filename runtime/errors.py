@@ -26,17 +26,17 @@ def clip(text, most=TEXT_MAX):
     return raw[:most].decode("utf-8", "ignore") + "\n... [truncated]"
 
 
-def own_frames(tb):
+def program_frames(tb):
     """The part of a traceback that begins in the program."""
     while tb is not None and tb.tb_frame.f_code.co_filename not in cell.sources:
         tb = tb.tb_next
     return tb
 
 
-def cut_own_end(tb):
+def cut_runner_frames(tb):
     """Without our own frames behind the program's: what a tool says was raised in
     none of our lines."""
-    here = cut_own_end.__code__.co_filename.rpartition("/")[0] + "/"
+    here = cut_runner_frames.__code__.co_filename.rpartition("/")[0] + "/"
     last = None
     while tb is not None:
         if not tb.tb_frame.f_code.co_filename.startswith(here):
@@ -104,7 +104,7 @@ def refused_path(exc):
     return ()
 
 
-def is_there(module):
+def can_be_imported(module):
     """Whether an import finds this top-level module, or the program has blocked it."""
     import importlib.machinery as machinery
 
@@ -115,7 +115,7 @@ def is_there(module):
     return machinery.PathFinder.find_spec(module) is not None
 
 
-def is_own(module):
+def is_in_program_folder(module):
     """Whether the program's folder has a module of this name, although it is not on the path."""
     import os.path
 
@@ -128,7 +128,7 @@ def missing_record(module):
     standard = getattr(sys, "stdlib_module_names", ())  # from 3.10 on; the keeper knows more names
     if type(module) is not str or not module.isidentifier() or module in standard:
         return ()
-    if is_there(module) or is_own(module):
+    if can_be_imported(module) or is_in_program_folder(module):
         return ()
     return (("missing_module", clip(module, LINE_MAX)),)
 
@@ -175,7 +175,7 @@ def place(exc, tb):
     return out
 
 
-def placed(exc, tb):
+def place_or_nothing(exc, tb):
     try:
         return place(exc, tb)
     except BaseException:  # no memory, or an exception with ideas of its own
@@ -184,8 +184,8 @@ def placed(exc, tb):
 
 def describe_error(exc, name):
     """Print an exception as Python would. What to claim, and the exit code."""
-    tb = own_frames(exc.__traceback__)
-    cut_own_end(tb)
+    tb = program_frames(exc.__traceback__)
+    cut_runner_frames(tb)
     exc.__traceback__ = tb
     text, value = describe(exc, tb, name)
     try:
@@ -201,7 +201,7 @@ def describe_error(exc, name):
         ("name", clip(name_of(type(exc)), LINE_MAX)),
         ("value", clip(value)),
         ("traceback", clip(text)),
-        *placed(exc, tb),
+        *place_or_nothing(exc, tb),
         *refused_path(exc),
         *missing_module(exc),
     )

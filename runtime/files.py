@@ -22,7 +22,7 @@ EIO, ENOMEM, EBUSY, EISDIR, EINVAL = 5, 12, 16, 21, 22
 KIND, REGULAR, FOLDER, LINK = 0o170000, 0o100000, 0o040000, 0o120000
 KINDS = {REGULAR: b"file", FOLDER: b"folder", LINK: b"link"}
 # Not to wait for the other end of a FIFO.
-PATIENT = O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+NO_WAIT = O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
@@ -48,15 +48,15 @@ class Task:
 
     def __init__(self, payload, workspace):
         words = payload.split(b"\0")
-        said = dict(zip(words[0::2], words[1::2]))
-        self.operation = said[b"op"]
-        self.place = Place(said[b"path"], workspace)
-        self.to = Place(said[b"to"], workspace)
-        self.missing = int(said[b"bytes"])
-        self.append = said[b"append"] != b"0"
-        self.offset = int(said[b"offset"])
-        self.length = int(said[b"length"])
-        self.depth = int(said[b"depth"])
+        values = dict(zip(words[0::2], words[1::2]))
+        self.operation = values[b"op"]
+        self.place = Place(values[b"path"], workspace)
+        self.to = Place(values[b"to"], workspace)
+        self.missing = int(values[b"bytes"])
+        self.append = values[b"append"] != b"0"
+        self.offset = int(values[b"offset"])
+        self.length = int(values[b"length"])
+        self.depth = int(values[b"depth"])
 
     def pieces(self):
         """Of what is to be written."""
@@ -89,7 +89,7 @@ def make_folders(path):
 
 
 def open_regular(path, flags):
-    fd = open_file(path, flags | PATIENT, 0o644)
+    fd = open_file(path, flags | NO_WAIT, 0o644)
     kind = fstat(fd).st_mode & KIND
     if kind != REGULAR:
         close(fd)
@@ -169,7 +169,7 @@ def inside(one, name, depth):
 def list_folder(task):
     base = task.place.name.rstrip(b"/")
     rest = [(one, base + b"/" + one.name, 1) for one in children(task.place.path)]
-    told, size = [], 0
+    listed, size = [], 0
     while rest:
         one, name, depth = rest.pop()
         try:
@@ -177,13 +177,13 @@ def list_folder(task):
         except FileNotFoundError:  # a thread of the code has removed it
             continue
         size += len(text)
-        if len(told) == LIST_MAX or size > LIST_BYTES:
-            send_pieces(b"".join(told))
+        if len(listed) == LIST_MAX or size > LIST_BYTES:
+            send_pieces(b"".join(listed))
             return b"truncated\0yes\0"
-        told.append(text)
+        listed.append(text)
         if depth < task.depth and one.is_dir(follow_symlinks=False):
             rest += inside(one, name, depth + 1)
-    send_pieces(b"".join(told))
+    send_pieces(b"".join(listed))
     return b""
 
 
@@ -249,11 +249,11 @@ def perform(payload, workspace):
     """One task, and its answer."""
     task = Task(payload, workspace)
     try:
-        said = OPERATIONS[task.operation](task)
+        answer = OPERATIONS[task.operation](task)
     except OSError as exc:
-        said = b"errno\0%d\0" % (exc.errno or EIO)
+        answer = b"errno\0%d\0" % (exc.errno or EIO)
     except MemoryError:
-        said = b"errno\0%d\0" % ENOMEM
+        answer = b"errno\0%d\0" % ENOMEM
     for _ in task.pieces():  # that could not be written
         pass
-    records.put(records.frame(records.FILE_ANSWER, said))
+    records.put(records.frame(records.FILE_ANSWER, answer))

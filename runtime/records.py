@@ -39,10 +39,10 @@ FILE_ANSWER = 47
 
 _buffer = b""
 # Held by the thread that reads while the program runs.
-turn = allocate_lock()
+read_lock = allocate_lock()
 
 
-def _take(n):
+def _read_bytes(n):
     """The next n bytes. What came with them stays for the next time."""
     global _buffer
     while len(_buffer) < n:
@@ -58,7 +58,7 @@ def _take(n):
 def peek():
     """The type of the next frame, which stays."""
     if len(_buffer) < 8:
-        give_back(_take(8))
+        give_back(_read_bytes(8))
     return _buffer[4]
 
 
@@ -82,8 +82,8 @@ def left_over():
 
 def receive():
     """One frame: its type and its payload."""
-    header = _take(8)
-    return header[4], _take(int.from_bytes(header[:4], "little"))
+    header = _read_bytes(8)
+    return header[4], _read_bytes(int.from_bytes(header[:4], "little"))
 
 
 def encode(kind, pairs):

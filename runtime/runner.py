@@ -20,9 +20,9 @@ RESERVE = 6 * 1024 * 1024
 # generations.
 GENERATIONS = sys.version_info < (3, 14)
 # Milliseconds: a keeper that has understood the claim acts sooner.
-PATIENCE = 200
+EXIT_WAIT_MS = 200
 # What programs are likely to import: a zygote knows.
-wanted = ["sys"]
+likely_imports = ["sys"]
 # Nothing that a program could notice: one ends by an exception, like many, one
 # imports and is one line, one is short.
 WARM_UP = b"""
@@ -120,7 +120,7 @@ def set_builtins():
     cell.Watcher.begin()
 
 
-def is_let_through(task, job, program):
+def passes_validator(task, job, program):
     """The validator's word, and then the keeper's."""
     problem = own_module("validator").check(task, job, program)
     records.send(records.CHECKED, problem or ())
@@ -153,7 +153,7 @@ def old_collections():
     return [generation["collections"] for generation in gc.get_stats()[1:]]
 
 
-def close_up(clear, before):
+def clear_and_flush(clear, before):
     """Files that were never closed are written now."""
     clear()
     # What was made since can only be young if nothing grew old meanwhile; a
@@ -162,7 +162,7 @@ def close_up(clear, before):
     flush()
 
 
-def stay():
+def keep_exit_functions():
     """Nothing is done at exit, but what does it is near."""
     atexit.unregister(None)
 
@@ -175,8 +175,8 @@ def wind_down(clear, before, is_warm_up=False):
         if has_threads() and not is_warm_up:
             sys.modules["threading"]._shutdown()
     finally:
-        stay() if is_warm_up else atexit._run_exitfuncs()
-        close_up(clear, before)
+        keep_exit_functions() if is_warm_up else atexit._run_exitfuncs()
+        clear_and_flush(clear, before)
 
 
 class Stage:
@@ -194,9 +194,9 @@ class Stage:
         """One program from its arrival to its end: what to claim, and the exit
         code. None if it may not run."""
         sys.argv[:] = [job.name, *job.argv]
-        cell.stand_beside(job.name, self.folder)
+        cell.add_program_folder(job.name, self.folder)
         program = cell.compiled(job)
-        if self.task.checked and not is_let_through(self.task, job, program):
+        if self.task.checked and not passes_validator(self.task, job, program):
             return None
         if self.task.many["pth"]:
             run_import_lines(self.task)
@@ -218,14 +218,14 @@ def ended(claim, code):
 OK_FRAME = ended(cell.OK, 0)
 
 
-def claim_end(channel, claim, code, patience):
+def claim_end(channel, claim, code, wait_ms):
     """Say it, and wait for the keeper to end it: quicker for it than an exit. But
     not for ever: a program that has written half a frame made this its rest."""
-    _remit.part(channel, OK_FRAME if claim is cell.OK else ended(claim, code), patience)
+    _remit.part(channel, OK_FRAME if claim is cell.OK else ended(claim, code), wait_ms)
 
 
-def leave(claim, code):
-    claim_end(records.CHANNEL, claim, code, PATIENCE)
+def claim_and_exit(claim, code):
+    claim_end(records.CHANNEL, claim, code, EXIT_WAIT_MS)
     posix._exit(code & 0xFF)
 
 
@@ -267,7 +267,7 @@ def warm_up():
     task = Task()
     own = posix.getpid()
     with Silence():
-        for code in WARM_UP, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
+        for code in WARM_UP, b"import " + ", ".join(likely_imports).encode() + b"; print(1)", b"print(1)":
             warm_up_one(code, task, own)
     cell.sources.clear()
 
@@ -289,7 +289,7 @@ def prepare(task):
         problem = preload(task.many["preload"])
         if problem:
             records.put(records.frame(records.WARM, problem.encode("utf-8", "replace")[:1000]))
-            sleep(PATIENCE / 1000)  # the keeper reads it before it sees the end
+            sleep(EXIT_WAIT_MS / 1000)  # the keeper reads it before it sees the end
             posix._exit(1)
     if "warm_up" in task.one:
         warm_up()
@@ -318,12 +318,12 @@ def main(jailed=True):
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
     prepare(task)
     if "session" in task.one:
-        leave(*own_module("session").serve(task, cell.fresh_module(), reserve))
+        claim_and_exit(*own_module("session").serve(task, cell.fresh_module(), reserve))
     stage = Stage(task, reserve)
     outcome = stage.perform(Job(records.CHANNEL, records.left_over()))
     if outcome is None:
-        sleep(PATIENCE / 1000)  # its end must not be seen before its word is read
+        sleep(EXIT_WAIT_MS / 1000)  # its end must not be seen before its word is read
         return 1
     if posix.getpid() == own:
-        leave(*outcome)
+        claim_and_exit(*outcome)
     posix._exit(outcome[1] & 0xFF)  # a fork of the program: its end is its own affair

@@ -16,13 +16,13 @@ import runner
 _pending = False
 
 
-def note(_number, _frame):
+def note_interrupt(_number, _frame):
     """An interrupt outside of a cell."""
     global _pending
     _pending = True
 
 
-def listen():
+def allow_interrupts():
     """From here on an interrupt is an exception."""
     global _pending
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
@@ -31,8 +31,8 @@ def listen():
         raise KeyboardInterrupt
 
 
-def be_deaf():
-    _signal.signal(_signal.SIGINT, note)
+def defer_interrupts():
+    _signal.signal(_signal.SIGINT, note_interrupt)
 
 
 _tools = None  # that the cells may call
@@ -60,21 +60,21 @@ class Job:
         self.forks = payload if kind == records.FORK else None
         self.file = payload if kind == records.FILE_TASK else None
         if kind == records.JOB:
-            self.take(records.parse(payload))
+            self.parse(records.parse(payload))
         elif not self.closes and self.forks is None and self.file is None:
             raise RuntimeError(f"the keeper sent frame {kind} and not a job")
 
-    def take(self, pairs):
-        said = dict(pairs)
-        self.name = said["name"]
+    def parse(self, pairs):
+        values = dict(pairs)
+        self.name = values["name"]
         self.argv = [value for key, value in pairs if key == "argv"]
-        self.is_typed = "interactive" in said
+        self.is_typed = "interactive" in values
         # The last cell was interrupted, perhaps when it was over.
-        self.is_stirred = "stirred" in said
-        self.context = said.get("context", "main")
-        self.is_fresh = "fresh" in said
+        self.was_interrupted = "stirred" in values
+        self.context = values.get("context", "main")
+        self.is_fresh = "fresh" in values
         self.env = [value.partition("=")[::2] for key, value in pairs if key == "env"]
-        self.code = receive_code(int(said["code_bytes"]))
+        self.code = receive_code(int(values["code_bytes"]))
 
 
 def receive_code(missing):
@@ -130,9 +130,9 @@ def execute(program, module, name, reserve):
     while True:
         try:
             if outcome is None:
-                listen()
+                allow_interrupts()
                 outcome = cell.run(program, module, name, reserve)
-            be_deaf()
+            defer_interrupts()
             return outcome
         except KeyboardInterrupt as exc:  # before its first line, or after its last
             if outcome is None:
@@ -206,7 +206,7 @@ class Contexts:
 def perform(task, job, module, reserve):
     """One cell. None if it was turned away before it began."""
     global _pending
-    if job.is_stirred:
+    if job.was_interrupted:
         _pending = False
     sys.argv[:] = [job.name, *job.argv]
     # What the last cell has read ahead is not this one's.
@@ -216,7 +216,7 @@ def perform(task, job, module, reserve):
     program = compiled(job)
     if program is None:
         return (*cell.OK, ("incomplete", "yes")), 0
-    if task.checked and not runner.is_let_through(task, job, program):
+    if task.checked and not runner.passes_validator(task, job, program):
         return None
     if task.many["pth"]:
         runner.run_import_lines(task)
@@ -234,12 +234,12 @@ def serve(task, module, reserve):
     files = cell.own_module("files")  # before the code can change anything
     workspace = folder.encode("utf-8", "surrogateescape")
     before = runner.old_collections()
-    be_deaf()
+    defer_interrupts()
     records.send(records.WARM)
     while True:
         if _tools is not None:
             _tools.bridge.give_up("the cell is over")
-        with records.turn:  # a thread of the last cell may still read
+        with records.read_lock:  # a thread of the last cell may still read
             job = Job(folder)
         if job.closes:
             runner.wind_down(contexts.clear, before)
@@ -253,7 +253,7 @@ def serve(task, module, reserve):
         if job.tools is not None:
             _tools = job.tools
             contexts.give_tools()
-        cell.stand_beside(job.name, folder)
+        cell.add_program_folder(job.name, folder)
         with Environment(job.env):
             outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()

@@ -143,7 +143,7 @@ class Bridge:
         call.loop = loop
         call.future = loop.create_future()
         self.begin(call)
-        self.listen(loop)
+        self.watch(loop)
         return NotAwaited(self, call)
 
     def begin(self, call):
@@ -168,20 +168,20 @@ class Bridge:
 
     def wait(self, call):
         while not call.done:
-            with records.turn:
+            with records.read_lock:
                 if not call.done:
                     self.receive(call.tool)
 
     def receive(self, tool):
         """A frame, and those that came with it: nobody would be told of them."""
         try:
-            self.take_frame()
+            self.receive_frame()
             while records.has_frame():
-                self.take_frame()
+                self.receive_frame()
         except (EOFError, OSError):
             raise ToolError(tool, "the keeper answers no more") from None
 
-    def take_frame(self):
+    def receive_frame(self):
         if records.peek() not in (records.REPLY, records.REPLY_DATA):
             raise EOFError("the program is over")
         kind, payload = records.receive()
@@ -212,11 +212,11 @@ class Bridge:
             call.error = ToolError(call.tool, text, outcome == b"denied")
         call.done = True
         if call.loop is not None:
-            self.tell(call)
+            self.notify(call)
 
     # ---- event loops
 
-    def tell(self, call):
+    def notify(self, call):
         if sys.modules["asyncio"]._get_running_loop() is call.loop:
             call.settle()
             return
@@ -225,24 +225,24 @@ class Bridge:
         except RuntimeError:  # the loop is closed: nobody waits
             return
 
-    def listen(self, loop):
+    def watch(self, loop):
         loop.add_reader(records.CHANNEL, self.on_readable, loop)
 
     def on_readable(self, loop):
         """The channel can be read, unless another thread does that just now."""
-        if records.turn.acquire(False):
+        if records.read_lock.acquire(False):
             try:
-                self.take_all()
+                self.receive_ready()
             except ToolError as e:
                 self.give_up(e.message)
             finally:
-                records.turn.release()
+                records.read_lock.release()
         with self.lock:
             waits = any(c.loop is loop for c in (*self.pending.values(), *self.queue))
         if not waits:
             loop.remove_reader(records.CHANNEL)
 
-    def take_all(self):
+    def receive_ready(self):
         if self.poll is None:
             import select
 
@@ -260,7 +260,7 @@ class Bridge:
             call.error = ToolError(call.tool, why)
             call.done = True
             if call.loop is not None:
-                self.tell(call)
+                self.notify(call)
 
 
 class Tools:
@@ -283,7 +283,7 @@ class Tools:
     def next_frame(self):
         """The next frame that is no answer: between cells, by whoever has the turn."""
         while records.peek() in (records.REPLY, records.REPLY_DATA):
-            self.bridge.take_frame()
+            self.bridge.receive_frame()
         return records.receive()
 
     def give(self, namespace):

@@ -146,7 +146,7 @@ class Rules:
     def of_imports(self, tree):
         allowed = self.chosen("allowed_imports", lists.STRICT_IMPORTS)
         blocked = self.chosen("blocked_imports", lists.STRICT_BLOCKED_IMPORTS) or ()
-        told = set()
+        reported = set()
         for node, module, name in imports(tree):
             top = module.partition(".")[0]
             if top in blocked:
@@ -159,8 +159,8 @@ class Rules:
                 found = hint and (f"import of {module!r} will not work here", "validator", hint)
             else:
                 found = None
-            if found and (node, found) not in told:
-                told.add((node, found))
+            if found and (node, found) not in reported:
+                reported.add((node, found))
                 value, rule, hint = found
                 yield Finding(node, "ImportError", value, rule, hint)
 
@@ -226,7 +226,7 @@ class Rules:
 def missing_modules(tree):
     for node, module, _name in imports(tree):
         top = module.partition(".")[0]
-        if not errors.is_there(top):
+        if not errors.can_be_imported(top):
             hint = "This interpreter does not have it; do without, or have it installed."
             found = Finding(node, "ModuleNotFoundError", f"No module named {top!r}", "tier", hint)
             found.module = top

@@ -34,7 +34,7 @@ COMMON = (
 # Of the runner: what errors and values need.
 PARTS = ("errors", "display", "figures", "charts", "tables")
 
-PRACTICE = 20
+WARM_UPS = 20
 # The size of a huge page, as a power of two.
 HUGE_PAGE = 21
 
@@ -74,10 +74,10 @@ def set_up(arguments):
     for part in PARTS:
         cell.own_module(part)
     _remit.scoped(lambda: [preload(module) for module in rest[cut + 1 :]])
-    runner.wanted += filter(can_be_written, rest[cut + 1 :])
+    runner.likely_imports += filter(can_be_written, rest[cut + 1 :])
     cell.Watcher.adopt_present()
     forget_folders()
-    practise(rest[:cut])
+    warm_up_often(rest[:cut])
 
 
 def forget_folders():
@@ -88,13 +88,13 @@ def forget_folders():
         atexit.unregister(sys.modules["shutil"].rmtree)
 
 
-def practise(variables):
+def warm_up_often(variables):
     """Do what every child will do, often: CPython rewrites code that it runs
     for the first times, and what is rewritten here is shared by all."""
     sent = runner.records.encode(
         runner.records.TASK, (("tier", "local"), *(("env", variable) for variable in variables))
     )
-    for _ in range(PRACTICE):
+    for _ in range(WARM_UPS):
         _remit.after_fork()
         reseed.reseed()
         task = runner.Task()
