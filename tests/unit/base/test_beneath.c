@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 static void
-only_what_lies_below_is_opened(void **state)
+beneath_open_opens_only_paths_below(void **state)
 {
 	static const struct {
 		const char *path;
@@ -62,7 +62,7 @@ only_what_lies_below_is_opened(void **state)
 
 /* Made as far as they are missing, and by no link. */
 static void
-the_directory_above_a_name_is_made_below(void **state)
+beneath_make_parent_creates_missing_directories(void **state)
 {
 	static const struct {
 		const char *path, *name;
@@ -118,8 +118,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_lies_below_is_opened),
-		cmocka_unit_test(the_directory_above_a_name_is_made_below),
+		cmocka_unit_test(beneath_open_opens_only_paths_below),
+		cmocka_unit_test(
+			beneath_make_parent_creates_missing_directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

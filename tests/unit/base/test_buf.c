@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-a_fresh_buffer_is_the_empty_text(void **state)
+fresh_buffer_is_the_empty_text(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(8);
 
@@ -22,7 +22,7 @@ a_fresh_buffer_is_the_empty_text(void **state)
 }
 
 static void
-bytes_are_added_behind_each_other_and_end_in_nul(void **state)
+bytes_are_appended_and_end_in_nul(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(64);
 
@@ -35,7 +35,7 @@ bytes_are_added_behind_each_other_and_end_in_nul(void **state)
 }
 
 static void
-adding_nothing_is_no_error(void **state)
+adding_zero_bytes_succeeds(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(0);
 
@@ -101,15 +101,15 @@ growth_keeps_every_byte_and_stays_within_the_cap(void **state)
 
 		assert_int_equal(buf_add(&b, &c, 1), 0);
 		assert_int_equal(b.data[b.len], '\0');
-		assert_true(b.room > b.len);
-		assert_true(b.room <= b.cap + 1);
+		assert_true(b.allocated > b.len);
+		assert_true(b.allocated <= b.cap + 1);
 	}
 	for (size_t i = 0; i < 10007; i++)
 		assert_int_equal(b.data[i], (char)(i * 7));
 }
 
 static void
-formatted_text_longer_than_the_room_is_whole(void **state)
+formatted_text_longer_than_the_allocation_is_complete(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(5000);
 	char text[3001];
@@ -124,7 +124,7 @@ formatted_text_longer_than_the_room_is_whole(void **state)
 }
 
 static void
-dropping_takes_from_the_front(void **state)
+dropped_bytes_are_the_first(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(64);
 
@@ -138,7 +138,7 @@ dropping_takes_from_the_front(void **state)
 }
 
 static void
-a_buffer_dropped_whole_is_the_empty_text(void **state)
+fully_dropped_buffer_is_the_empty_text(void **state)
 {
 	static const size_t amounts[] = { 6, 7, SIZE_MAX };
 
@@ -171,19 +171,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fresh_buffer_is_the_empty_text),
-		cmocka_unit_test(
-			bytes_are_added_behind_each_other_and_end_in_nul),
-		cmocka_unit_test(adding_nothing_is_no_error),
+		cmocka_unit_test(fresh_buffer_is_the_empty_text),
+		cmocka_unit_test(bytes_are_appended_and_end_in_nul),
+		cmocka_unit_test(adding_zero_bytes_succeeds),
 		cmocka_unit_test(the_cap_can_be_reached_but_not_passed),
 		cmocka_unit_test(a_refused_addition_adds_nothing_at_all),
 		cmocka_unit_test(
 			a_length_near_the_largest_number_does_not_wrap_around),
 		cmocka_unit_test(
 			growth_keeps_every_byte_and_stays_within_the_cap),
-		cmocka_unit_test(formatted_text_longer_than_the_room_is_whole),
-		cmocka_unit_test(dropping_takes_from_the_front),
-		cmocka_unit_test(a_buffer_dropped_whole_is_the_empty_text),
+		cmocka_unit_test(
+			formatted_text_longer_than_the_allocation_is_complete),
+		cmocka_unit_test(dropped_bytes_are_the_first),
+		cmocka_unit_test(fully_dropped_buffer_is_the_empty_text),
 		cmocka_unit_test(
 			a_freed_buffer_keeps_its_cap_and_can_be_used_again),
 	};

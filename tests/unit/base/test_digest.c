@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static void
-the_standard_s_examples(void **state)
+sha256_of_the_examples_in_the_standard(void **state)
 {
 	static const struct {
 		const char *text, *digest;
@@ -34,7 +34,7 @@ the_standard_s_examples(void **state)
 }
 
 static void
-a_million_letters(void **state)
+sha256_of_a_million_letters(void **state)
 {
 	static char text[1000000];
 	char digest[SHA256_TEXT];
@@ -48,7 +48,7 @@ a_million_letters(void **state)
 
 /* The digests of "a" repeated 0 to 199 times, one after the other. */
 static void
-all_lengths_around_a_block(void **state)
+sha256_of_all_lengths_around_a_block(void **state)
 {
 	char text[200], all[200 * (SHA256_TEXT - 1) + 1];
 	char digest[SHA256_TEXT];
@@ -77,7 +77,7 @@ a_fingerprint_is_fnv_1a_of_the_text_and_its_nul(void **state)
 }
 
 static void
-the_border_between_two_texts_counts(void **state)
+hash_depends_on_the_boundary_between_texts(void **state)
 {
 	struct hash a = HASH_INIT;
 	struct hash b = HASH_INIT;
@@ -91,7 +91,7 @@ the_border_between_two_texts_counts(void **state)
 }
 
 static void
-every_byte_of_a_number_counts(void **state)
+hash_depends_on_every_byte_of_a_number(void **state)
 {
 	struct hash plain = HASH_INIT;
 
@@ -109,13 +109,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_standard_s_examples),
-		cmocka_unit_test(a_million_letters),
-		cmocka_unit_test(all_lengths_around_a_block),
+		cmocka_unit_test(sha256_of_the_examples_in_the_standard),
+		cmocka_unit_test(sha256_of_a_million_letters),
+		cmocka_unit_test(sha256_of_all_lengths_around_a_block),
 		cmocka_unit_test(
 			a_fingerprint_is_fnv_1a_of_the_text_and_its_nul),
-		cmocka_unit_test(the_border_between_two_texts_counts),
-		cmocka_unit_test(every_byte_of_a_number_counts),
+		cmocka_unit_test(hash_depends_on_the_boundary_between_texts),
+		cmocka_unit_test(hash_depends_on_every_byte_of_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ a_failure_is_minus_one_with_its_code_and_message(void **state)
 }
 
 static void
-a_failed_system_call_says_its_errno(void **state)
+failed_system_call_has_its_errno_in_the_message(void **state)
 {
 	struct remit_error err;
 
@@ -56,7 +56,7 @@ a_refusal_names_field_reason_and_remedy(void **state)
 }
 
 static void
-an_outer_place_comes_before_the_message_and_keeps_the_rest(void **state)
+fail_within_prefixes_the_message_and_keeps_the_rest(void **state)
 {
 	struct remit_error err;
 
@@ -70,7 +70,7 @@ an_outer_place_comes_before_the_message_and_keeps_the_rest(void **state)
 }
 
 static void
-long_texts_are_cut_and_still_end(void **state)
+long_texts_are_cut_and_terminated(void **state)
 {
 	struct remit_error err;
 	char text[4096];
@@ -123,11 +123,12 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_failure_is_minus_one_with_its_code_and_message),
-		cmocka_unit_test(a_failed_system_call_says_its_errno),
+		cmocka_unit_test(
+			failed_system_call_has_its_errno_in_the_message),
 		cmocka_unit_test(a_refusal_names_field_reason_and_remedy),
 		cmocka_unit_test(
-			an_outer_place_comes_before_the_message_and_keeps_the_rest),
-		cmocka_unit_test(long_texts_are_cut_and_still_end),
+			fail_within_prefixes_the_message_and_keeps_the_rest),
+		cmocka_unit_test(long_texts_are_cut_and_terminated),
 		cmocka_unit_test(every_code_has_its_name),
 	};
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 static void
-holes_stay_where_they_were(void **state)
+holes_of_a_descriptor_list_are_preserved(void **state)
 {
 	int pair[2], pipes[2], got[PASS_MAX], fds[4];
 	size_t count;
@@ -79,7 +79,7 @@ a_message_without_descriptors_brings_none(void **state)
 }
 
 static void
-all_others_are_closed(void **state)
+fds_close_others_closes_all_other_descriptors(void **state)
 {
 	int keep[] = { 40, 2, 30, 1, 0 };
 	int status;
@@ -108,10 +108,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(holes_stay_where_they_were),
+		cmocka_unit_test(holes_of_a_descriptor_list_are_preserved),
 		cmocka_unit_test(a_mask_that_does_not_fit_is_refused),
 		cmocka_unit_test(a_message_without_descriptors_brings_none),
-		cmocka_unit_test(all_others_are_closed),
+		cmocka_unit_test(fds_close_others_closes_all_other_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

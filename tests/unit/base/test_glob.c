@@ -78,7 +78,7 @@ static const struct row {
 };
 
 static void
-patterns_stand_for_these_paths(void **state)
+glob_matches_these_paths(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -107,7 +107,7 @@ every_directory_above_a_match_is_entered(void **state)
 }
 
 static void
-other_directories_are_passed_by(void **state)
+glob_skips_other_directories(void **state)
 {
 	static const struct {
 		const char *pattern, *directory;
@@ -127,7 +127,7 @@ other_directories_are_passed_by(void **state)
 
 /* Patterns that make others try every division of the name. */
 static void
-no_name_makes_it_slow(void **state)
+glob_is_never_slow(void **state)
 {
 	char pattern[256], name[256], deep[4096];
 	time_t before = time(NULL);
@@ -151,10 +151,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patterns_stand_for_these_paths),
+		cmocka_unit_test(glob_matches_these_paths),
 		cmocka_unit_test(every_directory_above_a_match_is_entered),
-		cmocka_unit_test(other_directories_are_passed_by),
-		cmocka_unit_test(no_name_makes_it_slow),
+		cmocka_unit_test(glob_skips_other_directories),
+		cmocka_unit_test(glob_is_never_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

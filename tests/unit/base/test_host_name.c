@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-a_name_has_one_form(void **state)
+host_name_has_one_form(void **state)
 {
 	static const struct {
 		const char *text, *name;
@@ -37,7 +37,7 @@ a_name_has_one_form(void **state)
 }
 
 static void
-what_two_could_read_in_two_ways_is_no_name(void **state)
+ambiguous_host_name_is_refused(void **state)
 {
 	static const char *const rows[] = {
 		"",
@@ -78,7 +78,7 @@ what_two_could_read_in_two_ways_is_no_name(void **state)
 }
 
 static void
-labels_and_names_end_where_the_protocol_says(void **state)
+host_name_lengths_are_those_of_the_protocol(void **state)
 {
 	char text[300], name[HOST_NAME_SIZE];
 
@@ -93,7 +93,7 @@ labels_and_names_end_where_the_protocol_says(void **state)
 }
 
 static void
-below_is_what_has_a_label_more(void **state)
+name_with_more_labels_is_below(void **state)
 {
 	(void)state;
 	assert_true(host_name_is_below("a.example.org", "example.org"));
@@ -107,10 +107,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_has_one_form),
-		cmocka_unit_test(what_two_could_read_in_two_ways_is_no_name),
-		cmocka_unit_test(labels_and_names_end_where_the_protocol_says),
-		cmocka_unit_test(below_is_what_has_a_label_more),
+		cmocka_unit_test(host_name_has_one_form),
+		cmocka_unit_test(ambiguous_host_name_is_refused),
+		cmocka_unit_test(host_name_lengths_are_those_of_the_protocol),
+		cmocka_unit_test(name_with_more_labels_is_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ an_end_before_the_last_byte_is_an_error(void **state)
 }
 
 static void
-what_does_not_fit_is_an_error(void **state)
+read_beyond_the_cap_is_an_error(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(3);
 	own_fd int fd = memfd_create("io", MFD_CLOEXEC);
@@ -157,7 +157,7 @@ what_does_not_fit_is_an_error(void **state)
 }
 
 static void
-a_write_at_a_place_leaves_the_rest(void **state)
+write_at_an_offset_leaves_the_rest(void **state)
 {
 	own_fd int fd = memfd_create("io", MFD_CLOEXEC);
 	char text[7] = "";
@@ -178,8 +178,8 @@ main(void)
 		cmocka_unit_test(an_interrupted_write_goes_on),
 		cmocka_unit_test(interrupted_reads_go_on_up_to_the_end),
 		cmocka_unit_test(an_end_before_the_last_byte_is_an_error),
-		cmocka_unit_test(what_does_not_fit_is_an_error),
-		cmocka_unit_test(a_write_at_a_place_leaves_the_rest),
+		cmocka_unit_test(read_beyond_the_cap_is_an_error),
+		cmocka_unit_test(write_at_an_offset_leaves_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

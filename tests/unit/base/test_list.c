@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-entries_are_copies_in_order_with_null_behind_the_last(void **state)
+list_entries_are_copies_in_order_and_null_terminated(void **state)
 {
 	own(list) struct list l = { 0 };
 	char text[] = "one";
@@ -28,7 +28,7 @@ entries_are_copies_in_order_with_null_behind_the_last(void **state)
 }
 
 static void
-a_copy_lives_on_without_its_original(void **state)
+list_copy_is_independent(void **state)
 {
 	own(list) struct list from = { 0 };
 	own(list) struct list to = { 0 };
@@ -66,8 +66,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			entries_are_copies_in_order_with_null_behind_the_last),
-		cmocka_unit_test(a_copy_lives_on_without_its_original),
+			list_entries_are_copies_in_order_and_null_terminated),
+		cmocka_unit_test(list_copy_is_independent),
 		cmocka_unit_test(a_freed_list_is_empty_and_can_be_used_again),
 	};
 

@@ -137,7 +137,7 @@ poke(struct world *w, int i)
 
 /* Moments in the past: all are due at once, and their order still counts. */
 static void
-timers_ring_in_the_order_of_their_moments(void **state)
+timers_ring_in_order_of_their_times(void **state)
 {
 	static const int orders[][PIPES] = {
 		{ 0, 1, 2, 3 },
@@ -172,7 +172,7 @@ is_due(struct world *w)
 }
 
 static void
-a_timer_rings_once_and_not_before_its_moment(void **state)
+timer_rings_once_and_not_before_its_time(void **state)
 {
 	struct world *w = *state;
 
@@ -187,7 +187,7 @@ a_timer_rings_once_and_not_before_its_moment(void **state)
 }
 
 static void
-a_timer_set_anew_rings_only_at_its_new_moment(void **state)
+timer_that_was_set_again_rings_only_at_its_new_time(void **state)
 {
 	struct world *w = *state;
 
@@ -208,7 +208,7 @@ a_timer_set_anew_rings_only_at_its_new_moment(void **state)
 }
 
 static void
-a_timer_taken_back_does_not_ring(void **state)
+cancelled_timer_does_not_ring(void **state)
 {
 	struct world *w = *state;
 
@@ -235,7 +235,7 @@ take_b_back(struct world *w)
 }
 
 static void
-a_timer_taken_back_by_one_that_rings_does_not_ring(void **state)
+timer_cancelled_by_another_does_not_ring(void **state)
 {
 	struct world *w = *state;
 
@@ -344,7 +344,7 @@ a_ready_source_is_called_until_it_is_removed(void **state)
 
 /* As when the whole process was stopped until its patience was over. */
 static void
-what_has_come_is_told_before_a_timer_rings(void **state)
+ready_events_are_dispatched_before_timers(void **state)
 {
 	struct world *w = *state;
 
@@ -414,7 +414,7 @@ deferred_work_runs_in_order_before_the_next_event(void **state)
 }
 
 static void
-deferred_work_can_be_taken_back(void **state)
+deferred_work_can_be_cancelled(void **state)
 {
 	struct world *w = *state;
 
@@ -448,7 +448,7 @@ log_after(void *owner)
 }
 
 static void
-what_follows_deferred_work_does_not_wait_for_an_event(void **state)
+work_deferred_by_the_after_hook_does_not_wait_for_an_event(void **state)
 {
 	struct world *w = *state;
 
@@ -472,7 +472,7 @@ own_cpu_us(void)
 }
 
 static void
-who_stays_awake_hears_what_comes_and_sleeps_after_its_time(void **state)
+busy_wait_dispatches_events_and_ends_at_its_deadline(void **state)
 {
 	struct world *w = *state;
 	uint64_t cpu;
@@ -510,7 +510,7 @@ on_alarm(int signal)
 }
 
 static void
-a_signal_stops_who_stays_awake(void **state)
+busy_wait_is_ended_by_a_signal(void **state)
 {
 	struct itimerval soon = { .it_value = { .tv_usec = 300 } };
 	struct world *w = signalled = *state;
@@ -564,7 +564,7 @@ want_nothing(struct world *w)
 
 /* The same, but it stays: what it wants again it gets again. */
 static void
-a_source_that_wants_its_waiting_event_no_more_is_not_called(void **state)
+source_that_stopped_waiting_for_a_pending_event_is_not_called(void **state)
 {
 	struct world *w = *state;
 
@@ -604,7 +604,7 @@ replace_the_others(struct world *w)
 }
 
 static void
-a_source_added_anew_does_not_get_the_event_of_the_old(void **state)
+source_added_again_does_not_get_an_old_event(void **state)
 {
 	struct world *w = *state;
 
@@ -619,7 +619,7 @@ a_source_added_anew_does_not_get_the_event_of_the_old(void **state)
 }
 
 static void
-a_source_is_called_for_what_it_wants(void **state)
+source_is_called_only_for_its_events(void **state)
 {
 	struct world *w = *state;
 
@@ -667,7 +667,7 @@ count_call(void *owner)
 }
 
 static void
-the_afterwards_follows_every_handler(void **state)
+after_hook_follows_every_handler(void **state)
 {
 	struct world *w = *state;
 
@@ -726,34 +726,33 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_world(timers_ring_in_the_order_of_their_moments),
-		with_world(a_timer_rings_once_and_not_before_its_moment),
-		with_world(a_timer_set_anew_rings_only_at_its_new_moment),
-		with_world(a_timer_taken_back_does_not_ring),
-		with_world(a_timer_taken_back_by_one_that_rings_does_not_ring),
+		with_world(timers_ring_in_order_of_their_times),
+		with_world(timer_rings_once_and_not_before_its_time),
+		with_world(timer_that_was_set_again_rings_only_at_its_new_time),
+		with_world(cancelled_timer_does_not_ring),
+		with_world(timer_cancelled_by_another_does_not_ring),
 		with_world(a_timer_may_set_itself_again_while_it_rings),
 		with_world(
 			a_timer_that_is_always_due_does_not_keep_events_waiting),
 		with_world(a_timer_may_be_freed_while_it_rings),
 		with_world(deferred_work_runs_in_order_before_the_next_event),
-		with_world(deferred_work_can_be_taken_back),
+		with_world(deferred_work_can_be_cancelled),
 		with_world(
-			what_follows_deferred_work_does_not_wait_for_an_event),
+			work_deferred_by_the_after_hook_does_not_wait_for_an_event),
 		with_world(a_ready_source_is_called_until_it_is_removed),
-		with_world(what_has_come_is_told_before_a_timer_rings),
+		with_world(ready_events_are_dispatched_before_timers),
 		with_world(
-			who_stays_awake_hears_what_comes_and_sleeps_after_its_time),
-		with_world(a_signal_stops_who_stays_awake),
+			busy_wait_dispatches_events_and_ends_at_its_deadline),
+		with_world(busy_wait_is_ended_by_a_signal),
 		with_world(
 			a_source_removed_while_its_event_waits_is_not_called),
 		with_world(
-			a_source_that_wants_its_waiting_event_no_more_is_not_called),
-		with_world(
-			a_source_added_anew_does_not_get_the_event_of_the_old),
-		with_world(a_source_is_called_for_what_it_wants),
+			source_that_stopped_waiting_for_a_pending_event_is_not_called),
+		with_world(source_added_again_does_not_get_an_old_event),
+		with_world(source_is_called_only_for_its_events),
 		with_world(
 			a_descriptor_that_cannot_be_watched_is_an_error_and_not_added),
-		with_world(the_afterwards_follows_every_handler),
+		with_world(after_hook_follows_every_handler),
 		with_world(once_stopped_no_more_sources_are_called),
 		with_world(a_source_that_moved_is_called_in_its_new_place),
 	};

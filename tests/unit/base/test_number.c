@@ -56,7 +56,7 @@ anything_but_digits_is_refused_and_changes_nothing(void **state)
 }
 
 static void
-hexadecimal_digits_have_their_worth(void **state)
+hexadecimal_digits_are_converted(void **state)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -108,7 +108,7 @@ main(void)
 		cmocka_unit_test(digits_are_read_up_to_the_largest_number),
 		cmocka_unit_test(
 			anything_but_digits_is_refused_and_changes_nothing),
-		cmocka_unit_test(hexadecimal_digits_have_their_worth),
+		cmocka_unit_test(hexadecimal_digits_are_converted),
 		cmocka_unit_test(sums_and_products_stop_at_the_largest_number),
 		cmocka_unit_test(reals_become_whole_numbers_that_fit),
 	};

@@ -18,7 +18,7 @@ struct value {
 };
 
 static void
-the_last_to_drop_it_is_told(void **state)
+last_reference_is_reported_when_dropped(void **state)
 {
 	struct refcount r = REFCOUNT_INIT(1);
 
@@ -47,7 +47,7 @@ take_and_drop(void *arg)
 }
 
 static void
-of_many_threads_one_is_the_last(void **state)
+one_of_many_threads_drops_the_last_reference(void **state)
 {
 	struct value v = { .refs = REFCOUNT_INIT(THREADS) };
 	pthread_t threads[THREADS];
@@ -67,8 +67,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_to_drop_it_is_told),
-		cmocka_unit_test(of_many_threads_one_is_the_last),
+		cmocka_unit_test(last_reference_is_reported_when_dropped),
+		cmocka_unit_test(one_of_many_threads_drops_the_last_reference),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ a_written_file_reads_back_and_is_private(void **state)
 }
 
 static void
-a_file_that_cannot_be_written_leaves_nothing_behind(void **state)
+failed_write_leaves_no_file(void **state)
 {
 	struct remit_error err;
 	char temp[PATH_MAX];
@@ -140,7 +140,7 @@ home_is_used_where_the_cache_variable_is_not_absolute(void **state)
 /* Callers own the pointer from before the call: what is left in it is freed
    a second time. */
 static void
-a_cache_directory_others_can_write_is_refused_and_gives_no_path(void **state)
+cache_directory_writable_by_others_is_refused(void **state)
 {
 	char *path = NULL;
 	struct remit_error err;
@@ -182,7 +182,7 @@ cache_trial_leaves_nothing_and_notices_a_full_disk(void **state)
 }
 
 static void
-a_cache_name_taken_by_a_file_is_refused(void **state)
+cache_path_that_is_a_file_is_refused(void **state)
 {
 	own_mem char *path = NULL;
 	struct remit_error err;
@@ -214,7 +214,7 @@ finds_keeper(const char *runtime_dir, const char *want)
 }
 
 static void
-a_keeper_listens_in_the_runtime_directory_of_its_user(void **state)
+keeper_socket_is_in_the_runtime_directory(void **state)
 {
 	(void)state;
 	finds_keeper("/run/user/7", "/run/user/7/remit/keeper.sock");
@@ -222,7 +222,7 @@ a_keeper_listens_in_the_runtime_directory_of_its_user(void **state)
 
 /* A relative directory would be another one after each change of directory. */
 static void
-without_a_runtime_directory_only_root_has_a_usual_place(void **state)
+keeper_socket_without_a_runtime_directory_exists_only_for_root(void **state)
 {
 	static const char *const no_directories[] = { NULL, "", "run",
 						      "./run" };
@@ -241,7 +241,7 @@ without_a_runtime_directory_only_root_has_a_usual_place(void **state)
 }
 
 static void
-a_socket_name_that_does_not_fit_is_not_cut(void **state)
+keeper_socket_path_that_does_not_fit_is_an_error(void **state)
 {
 	const char *name = "/run/user/7/remit/keeper.sock";
 	size_t len = strlen(name);
@@ -259,7 +259,7 @@ a_socket_name_that_does_not_fit_is_not_cut(void **state)
 }
 
 static void
-the_own_directory_is_that_of_this_program(void **state)
+own_directory_is_that_of_this_program(void **state)
 {
 	own_mem char *path = NULL;
 	struct remit_error err;
@@ -318,7 +318,7 @@ ordinary_names_are_plain(void **state)
 }
 
 static void
-these_are_not(void **state)
+unusual_names_are_not_plain(void **state)
 {
 	static const char *const bad[] = {
 		"",	 ".",	     "..",	     "/a",	 "a/",
@@ -335,7 +335,7 @@ these_are_not(void **state)
 }
 
 static void
-length_has_a_bound(void **state)
+plain_path_has_a_maximum_length(void **state)
 {
 	char name[PLAIN_PATH_SIZE + 1];
 
@@ -361,28 +361,26 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_written_file_reads_back_and_is_private),
-		cmocka_unit_test(
-			a_file_that_cannot_be_written_leaves_nothing_behind),
+		cmocka_unit_test(failed_write_leaves_no_file),
 		cmocka_unit_test(a_file_longer_than_the_buffer_is_an_error),
 		cmocka_unit_test(only_regular_files_are_read),
 		cmocka_unit_test(
 			the_cache_directory_is_made_private_and_found_again),
 		cmocka_unit_test(
 			home_is_used_where_the_cache_variable_is_not_absolute),
-		cmocka_unit_test(
-			a_cache_directory_others_can_write_is_refused_and_gives_no_path),
+		cmocka_unit_test(cache_directory_writable_by_others_is_refused),
 		cmocka_unit_test(
 			cache_trial_leaves_nothing_and_notices_a_full_disk),
-		cmocka_unit_test(a_cache_name_taken_by_a_file_is_refused),
+		cmocka_unit_test(cache_path_that_is_a_file_is_refused),
+		cmocka_unit_test(keeper_socket_is_in_the_runtime_directory),
 		cmocka_unit_test(
-			a_keeper_listens_in_the_runtime_directory_of_its_user),
+			keeper_socket_without_a_runtime_directory_exists_only_for_root),
 		cmocka_unit_test(
-			without_a_runtime_directory_only_root_has_a_usual_place),
-		cmocka_unit_test(a_socket_name_that_does_not_fit_is_not_cut),
-		cmocka_unit_test(the_own_directory_is_that_of_this_program),
+			keeper_socket_path_that_does_not_fit_is_an_error),
+		cmocka_unit_test(own_directory_is_that_of_this_program),
 		cmocka_unit_test(ordinary_names_are_plain),
-		cmocka_unit_test(these_are_not),
-		cmocka_unit_test(length_has_a_bound),
+		cmocka_unit_test(unusual_names_are_not_plain),
+		cmocka_unit_test(plain_path_has_a_maximum_length),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

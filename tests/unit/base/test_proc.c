@@ -31,7 +31,7 @@ a_line_is_found_by_its_whole_key(void **state)
 }
 
 static void
-a_process_can_look_at_itself(void **state)
+process_can_read_its_own_status(void **state)
 {
 	uint64_t pid = 0, threads = 0, nothing;
 
@@ -44,7 +44,7 @@ a_process_can_look_at_itself(void **state)
 }
 
 static void
-a_process_that_is_not_there_is_an_error(void **state)
+missing_process_is_an_error(void **state)
 {
 	char text[PROC_STATUS_SIZE];
 
@@ -55,7 +55,7 @@ a_process_that_is_not_there_is_an_error(void **state)
 }
 
 static void
-what_a_process_holds_grows_with_what_it_touches(void **state)
+pss_grows_with_touched_memory(void **state)
 {
 	size_t size = 16 << 20;
 	uint64_t before = proc_pss_bytes(getpid()), after;
@@ -74,7 +74,7 @@ what_a_process_holds_grows_with_what_it_touches(void **state)
 }
 
 static void
-who_is_not_there_holds_nothing(void **state)
+missing_process_has_no_memory(void **state)
 {
 	(void)state;
 	assert_int_equal(proc_pss_bytes(0x7ffffff0), 0);
@@ -86,11 +86,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_found_by_its_whole_key),
-		cmocka_unit_test(a_process_can_look_at_itself),
-		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
-		cmocka_unit_test(
-			what_a_process_holds_grows_with_what_it_touches),
-		cmocka_unit_test(who_is_not_there_holds_nothing),
+		cmocka_unit_test(process_can_read_its_own_status),
+		cmocka_unit_test(missing_process_is_an_error),
+		cmocka_unit_test(pss_grows_with_touched_memory),
+		cmocka_unit_test(missing_process_has_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ overlong_forms_surrogates_and_too_large_characters_are_invalid(void **state)
 }
 
 static void
-a_character_that_only_lacks_its_end_is_cut(void **state)
+character_without_its_end_is_reported_as_cut(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES("a\xc2"), 1, true },
@@ -140,7 +140,7 @@ each_invalid_byte_becomes_one_replacement_character(void **state)
 }
 
 static void
-any_two_bytes_become_a_json_string(void **state)
+any_two_bytes_can_be_a_json_string(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 65536; i++) {
@@ -192,7 +192,7 @@ json_is_written_as_jansson_writes_it(void **state)
 /* ---- base64 ---- */
 
 static void
-what_is_encoded_is_decoded(void **state)
+base64_round_trip_is_exact(void **state)
 {
 	char bytes[256];
 
@@ -213,7 +213,7 @@ what_is_encoded_is_decoded(void **state)
 }
 
 static void
-what_is_written_otherwise_is_refused(void **state)
+base64_in_any_other_form_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"A",	"AA",	"AAA",	"AAA=AAAA", "====", "A===", "AAAA\n",
@@ -286,7 +286,7 @@ static const struct {
 };
 
 static void
-shapes(void **state)
+json_shapes_of_examples(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -311,7 +311,7 @@ count(const json_t *value)
 }
 
 static void
-no_text_has_more_values(void **state)
+json_shape_never_underestimates_values(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -334,16 +334,16 @@ main(void)
 			every_length_of_character_is_valid_at_its_borders),
 		cmocka_unit_test(
 			overlong_forms_surrogates_and_too_large_characters_are_invalid),
-		cmocka_unit_test(a_character_that_only_lacks_its_end_is_cut),
+		cmocka_unit_test(character_without_its_end_is_reported_as_cut),
 		cmocka_unit_test(
 			each_invalid_byte_becomes_one_replacement_character),
-		cmocka_unit_test(any_two_bytes_become_a_json_string),
+		cmocka_unit_test(any_two_bytes_can_be_a_json_string),
 		cmocka_unit_test(json_is_written_as_jansson_writes_it),
 		cmocka_unit_test(base64_is_that_of_the_standard),
-		cmocka_unit_test(what_is_encoded_is_decoded),
-		cmocka_unit_test(what_is_written_otherwise_is_refused),
-		cmocka_unit_test(shapes),
-		cmocka_unit_test(no_text_has_more_values),
+		cmocka_unit_test(base64_round_trip_is_exact),
+		cmocka_unit_test(base64_in_any_other_form_is_refused),
+		cmocka_unit_test(json_shapes_of_examples),
+		cmocka_unit_test(json_shape_never_underestimates_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-an_entry_is_a_host_a_header_and_a_place(void **state)
+credential_entry_is_a_host_a_header_and_a_source(void **state)
 {
 	static const struct {
 		const char *text, *host, *header, *from;
@@ -50,7 +50,7 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 }
 
 static void
-what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
+credential_that_is_malformed_is_refused_with_a_remedy(void **state)
 {
 	static const char *const rows[] = {
 		"",
@@ -101,7 +101,7 @@ what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
 }
 
 static void
-a_port_of_a_host_has_one(void **state)
+host_and_port_have_one_credential(void **state)
 {
 	static char *two[][2] = {
 		{ "h:80:X=env:A", "h:X=env:B" },
@@ -142,7 +142,7 @@ is_for(const char *credential, const char *entry)
 }
 
 static void
-it_is_for_the_host_itself_and_no_other(void **state)
+credential_is_for_its_host_alone(void **state)
 {
 	(void)state;
 	assert_true(is_for("a.example:X=env:A", "A.example:80"));
@@ -158,7 +158,7 @@ it_is_for_the_host_itself_and_no_other(void **state)
 }
 
 static void
-a_value_is_one_line_of_visible_bytes(void **state)
+credential_value_is_one_line_of_visible_bytes(void **state)
 {
 	char longest[CREDENTIAL_VALUE];
 
@@ -180,12 +180,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_entry_is_a_host_a_header_and_a_place),
 		cmocka_unit_test(
-			what_is_none_is_refused_with_a_reason_and_a_remedy),
-		cmocka_unit_test(a_port_of_a_host_has_one),
-		cmocka_unit_test(it_is_for_the_host_itself_and_no_other),
-		cmocka_unit_test(a_value_is_one_line_of_visible_bytes),
+			credential_entry_is_a_host_a_header_and_a_source),
+		cmocka_unit_test(
+			credential_that_is_malformed_is_refused_with_a_remedy),
+		cmocka_unit_test(host_and_port_have_one_credential),
+		cmocka_unit_test(credential_is_for_its_host_alone),
+		cmocka_unit_test(credential_value_is_one_line_of_visible_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

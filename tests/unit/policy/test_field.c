@@ -82,7 +82,7 @@ every_row_of_the_table_is_complete(void **state)
 }
 
 static void
-a_promise_names_what_keeps_it(void **state)
+field_names_the_mechanisms_that_enforce_it(void **state)
 {
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
@@ -99,7 +99,7 @@ a_promise_names_what_keeps_it(void **state)
 }
 
 static void
-the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
+landlock_tier_has_no_namespace_and_no_private_file_system(void **state)
 {
 	uint64_t missing = MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
 			   MECH(TMPFS_SIZE) | MECH(TMPFS_INODES) |
@@ -118,7 +118,7 @@ the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
 }
 
 static void
-the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
+unsafe_tier_enforces_only_what_the_keeper_alone_can(void **state)
 {
 	uint64_t no_wall = MECH(TIMER) | MECH(CAPTURE) | MECH(FRAME_CAP) |
 			   MECH(VALIDATOR) | MECH(BRIDGE);
@@ -131,7 +131,7 @@ the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
 }
 
 static void
-only_seven_limits_may_be_unlimited(void **state)
+unlimited_is_accepted_by_seven_limits_only(void **state)
 {
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++)
@@ -153,7 +153,7 @@ the_choices_of_tier_are_the_tiers(void **state)
 }
 
 static void
-no_two_fields_share_a_flag_or_a_place(void **state)
+fields_share_no_flag_and_no_offset(void **state)
 {
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
@@ -185,7 +185,7 @@ a_field_is_found_by_each_of_its_names(void **state)
 }
 
 static void
-the_nearest_name_is_near(void **state)
+nearest_field_name_is_suggested_only_if_similar(void **state)
 {
 	char endless[500];
 
@@ -295,7 +295,7 @@ a_limit_out_of_its_range_is_an_error_that_names_the_bound(void **state)
 }
 
 static void
-the_bounds_themselves_are_taken(void **state)
+range_includes_its_bounds(void **state)
 {
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
@@ -387,7 +387,7 @@ a_wrong_mount_flag_is_an_error(void **state)
 }
 
 static void
-places_that_belong_to_the_jail_are_refused(void **state)
+paths_that_the_jail_creates_are_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -515,7 +515,7 @@ a_text_is_at_most_64_kib_and_not_empty(void **state)
 }
 
 static void
-an_env_flag_without_a_value_copies_the_callers(void **state)
+env_flag_without_a_value_copies_the_variable_of_the_caller(void **state)
 {
 	own(policy) struct policy p;
 
@@ -596,33 +596,35 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_of_the_table_is_complete),
-		cmocka_unit_test(a_promise_names_what_keeps_it),
-		cmocka_unit_test(the_unsafe_tier_keeps_only_what_needs_no_wall),
-		cmocka_unit_test(only_seven_limits_may_be_unlimited),
+		cmocka_unit_test(field_names_the_mechanisms_that_enforce_it),
 		cmocka_unit_test(
-			the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own),
+			unsafe_tier_enforces_only_what_the_keeper_alone_can),
+		cmocka_unit_test(unlimited_is_accepted_by_seven_limits_only),
+		cmocka_unit_test(
+			landlock_tier_has_no_namespace_and_no_private_file_system),
 		cmocka_unit_test(the_choices_of_tier_are_the_tiers),
-		cmocka_unit_test(no_two_fields_share_a_flag_or_a_place),
+		cmocka_unit_test(fields_share_no_flag_and_no_offset),
 		cmocka_unit_test(a_field_is_found_by_each_of_its_names),
-		cmocka_unit_test(the_nearest_name_is_near),
+		cmocka_unit_test(
+			nearest_field_name_is_suggested_only_if_similar),
 		cmocka_unit_test(every_field_goes_to_json_and_back),
 		cmocka_unit_test(every_default_goes_to_json_and_back),
 		cmocka_unit_test(unlimited_is_a_word_in_text_and_in_json),
 		cmocka_unit_test(
 			a_limit_out_of_its_range_is_an_error_that_names_the_bound),
-		cmocka_unit_test(the_bounds_themselves_are_taken),
+		cmocka_unit_test(range_includes_its_bounds),
 		cmocka_unit_test(a_switch_takes_only_true_and_false),
 		cmocka_unit_test(an_unknown_choice_lists_the_choices),
 		cmocka_unit_test(a_mount_flag_is_host_jail_and_mode),
 		cmocka_unit_test(a_wrong_mount_flag_is_an_error),
-		cmocka_unit_test(places_that_belong_to_the_jail_are_refused),
+		cmocka_unit_test(paths_that_the_jail_creates_are_refused),
 		cmocka_unit_test(
 			a_relative_path_of_a_flag_starts_at_the_current_directory),
 		cmocka_unit_test(a_path_is_at_most_4095_bytes_long),
 		cmocka_unit_test(a_list_has_at_most_256_entries),
 		cmocka_unit_test(a_text_is_at_most_64_kib_and_not_empty),
 		cmocka_unit_test(
-			an_env_flag_without_a_value_copies_the_callers),
+			env_flag_without_a_value_copies_the_variable_of_the_caller),
 		cmocka_unit_test(a_later_env_flag_replaces_an_earlier_one),
 		cmocka_unit_test(a_wrong_env_name_is_an_error),
 		cmocka_unit_test(values_are_shown_for_people),

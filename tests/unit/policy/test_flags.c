@@ -53,7 +53,7 @@ use(struct policy *p, char **argv, struct remit_error *err)
 	} while (0)
 
 static void
-a_value_stands_behind_the_flag_or_behind_an_equals_sign(void **state)
+flag_value_follows_the_flag_or_an_equals_sign(void **state)
 {
 	own(policy) struct policy p;
 
@@ -199,7 +199,7 @@ a_flag_may_be_repeated_and_lists_grow(void **state)
 }
 
 static void
-names_may_stand_in_one_flag_and_other_texts_keep_their_commas(void **state)
+lists_of_names_are_split_at_commas_and_other_lists_are_not(void **state)
 {
 	own(policy) struct policy p;
 
@@ -216,7 +216,7 @@ names_may_stand_in_one_flag_and_other_texts_keep_their_commas(void **state)
 }
 
 static void
-files_and_presets_come_before_flags_wherever_they_stand(void **state)
+files_and_presets_are_applied_before_flags_in_any_position(void **state)
 {
 	char path[] = "/tmp/remit_test_flags.XXXXXX";
 	static const char text[] = "{\"cpus\": 5, \"processes\": 33, "
@@ -288,7 +288,7 @@ help_shows_every_flag_within_80_columns(void **state)
 }
 
 static void
-completion_lists_flags_that_are_all_taken(void **state)
+completion_lists_only_flags_that_are_accepted(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(64 * 1024);
 	char *save = NULL;
@@ -349,8 +349,7 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_value_stands_behind_the_flag_or_behind_an_equals_sign),
+		cmocka_unit_test(flag_value_follows_the_flag_or_an_equals_sign),
 		cmocka_unit_test(every_field_has_its_flag),
 		cmocka_unit_test(a_switch_has_four_forms),
 		cmocka_unit_test(a_switch_does_not_take_the_next_argument),
@@ -361,12 +360,12 @@ main(void)
 			an_unknown_flag_is_an_error_with_the_nearest_flag),
 		cmocka_unit_test(a_flag_may_be_repeated_and_lists_grow),
 		cmocka_unit_test(
-			names_may_stand_in_one_flag_and_other_texts_keep_their_commas),
+			lists_of_names_are_split_at_commas_and_other_lists_are_not),
 		cmocka_unit_test(
-			files_and_presets_come_before_flags_wherever_they_stand),
+			files_and_presets_are_applied_before_flags_in_any_position),
 		cmocka_unit_test(an_error_leaves_the_policy_as_it_was),
 		cmocka_unit_test(help_shows_every_flag_within_80_columns),
-		cmocka_unit_test(completion_lists_flags_that_are_all_taken),
+		cmocka_unit_test(completion_lists_only_flags_that_are_accepted),
 		cmocka_unit_test(the_man_page_has_every_field),
 		cmocka_unit_test(the_man_page_stops_at_the_cap_of_its_buffer),
 	};

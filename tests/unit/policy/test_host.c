@@ -86,7 +86,7 @@ the_document_has_a_remedy_exactly_where_something_is_missing(void **state)
 }
 
 static void
-every_capability_has_a_name_of_its_own_and_words_for_people(void **state)
+capabilities_have_distinct_names_and_descriptions(void **state)
 {
 	(void)state;
 	for (int i = 0; i < CAN_COUNT; i++) {
@@ -137,7 +137,7 @@ a_document_that_lacks_anything_is_refused(void **state)
 
 /* Limits are computed from these: a damaged cache must not set them. */
 static void
-numbers_no_host_has_are_refused(void **state)
+numbers_that_are_impossible_for_a_host_are_refused(void **state)
 {
 	static const struct {
 		const char *key;
@@ -172,7 +172,7 @@ numbers_no_host_has_are_refused(void **state)
 }
 
 static void
-every_size_of_a_page_that_linux_has_is_taken(void **state)
+page_sizes_of_linux_are_accepted(void **state)
 {
 	static const uint64_t sizes[] = { 4096, 8192, 16384, 65536 };
 
@@ -225,7 +225,7 @@ capabilities_of_another_version_are_refused(void **state)
 }
 
 static void
-long_texts_are_cut_and_still_end(void **state)
+long_texts_are_cut_and_terminated(void **state)
 {
 	struct host h = some_host(0);
 	json_auto_t *doc = host_to_json(&h);
@@ -244,7 +244,7 @@ long_texts_are_cut_and_still_end(void **state)
 }
 
 static void
-an_old_kernel_is_what_lacks_whatever_it_lacks(void **state)
+old_kernel_is_the_remedy_for_any_missing_capability(void **state)
 {
 	static const struct {
 		const char *kernel;
@@ -280,13 +280,15 @@ main(void)
 		cmocka_unit_test(
 			the_document_has_a_remedy_exactly_where_something_is_missing),
 		cmocka_unit_test(
-			every_capability_has_a_name_of_its_own_and_words_for_people),
+			capabilities_have_distinct_names_and_descriptions),
 		cmocka_unit_test(a_document_that_lacks_anything_is_refused),
-		cmocka_unit_test(numbers_no_host_has_are_refused),
-		cmocka_unit_test(every_size_of_a_page_that_linux_has_is_taken),
+		cmocka_unit_test(
+			numbers_that_are_impossible_for_a_host_are_refused),
+		cmocka_unit_test(page_sizes_of_linux_are_accepted),
 		cmocka_unit_test(capabilities_of_another_version_are_refused),
-		cmocka_unit_test(long_texts_are_cut_and_still_end),
-		cmocka_unit_test(an_old_kernel_is_what_lacks_whatever_it_lacks),
+		cmocka_unit_test(long_texts_are_cut_and_terminated),
+		cmocka_unit_test(
+			old_kernel_is_the_remedy_for_any_missing_capability),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ an_ipv6_address_is_found_in_any_of_its_forms(void **state)
 }
 
 static void
-what_is_no_entry_is_refused_with_a_reason_and_a_remedy(void **state)
+host_entry_that_is_malformed_is_refused_with_a_remedy(void **state)
 {
 	static const char *const rows[] = {
 		"",
@@ -202,7 +202,7 @@ a_name_is_found_at_its_port_and_below_a_star(void **state)
 }
 
 static void
-more_entries_than_there_is_room_for_are_refused(void **state)
+host_entries_beyond_the_limit_are_refused(void **state)
 {
 	static char names[HOST_RULES_MAX + 1][32];
 	char *texts[HOST_RULES_MAX + 1];
@@ -320,10 +320,9 @@ main(void)
 		cmocka_unit_test(the_most_exact_entry_decides),
 		cmocka_unit_test(entries_of_clients_are_kept_to_public_hosts),
 		cmocka_unit_test(
-			what_is_no_entry_is_refused_with_a_reason_and_a_remedy),
+			host_entry_that_is_malformed_is_refused_with_a_remedy),
 		cmocka_unit_test(a_name_is_found_at_its_port_and_below_a_star),
-		cmocka_unit_test(
-			more_entries_than_there_is_room_for_are_refused),
+		cmocka_unit_test(host_entries_beyond_the_limit_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

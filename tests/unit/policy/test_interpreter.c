@@ -54,7 +54,7 @@ refuse(const json_t *doc, struct remit_error *err)
 }
 
 static void
-a_full_answer_is_taken_word_for_word(void **state)
+complete_answer_is_read_unchanged(void **state)
 {
 	json_auto_t *doc = json_loads(answer, 0, NULL);
 	struct remit_error err;
@@ -84,7 +84,7 @@ a_full_answer_is_taken_word_for_word(void **state)
 }
 
 static void
-a_font_cache_is_taken_where_there_is_one(void **state)
+font_cache_is_read_if_present(void **state)
 {
 	json_auto_t *doc = changed("font_cache", "\"/cache/fonts\"");
 	struct remit_error err;
@@ -131,7 +131,7 @@ other_pythons_are_refused_by_name_with_a_remedy(void **state)
 }
 
 static void
-the_oldest_python_is_taken_and_so_are_newer_ones(void **state)
+oldest_supported_python_and_newer_ones_are_accepted(void **state)
 {
 	static const char *const versions[] = { "[3, 9, 0]", "[3, 14, 0]",
 						"[3, 99, 7]" };
@@ -171,7 +171,7 @@ static const char *const lists[] = { "sys_path",       "mounts",
 				     "import_lines",   "links" };
 
 static void
-a_list_with_something_else_than_texts_is_refused(void **state)
+list_with_a_non_string_is_refused(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
@@ -186,7 +186,7 @@ a_list_with_something_else_than_texts_is_refused(void **state)
 
 /* Else the mounts of a text would be no mounts at all. */
 static void
-what_should_be_a_list_and_is_none_is_refused(void **state)
+list_of_the_wrong_type_is_refused(void **state)
 {
 	static const char *const values[] = {
 		"\"/usr\"", "{}", "7", "null", "true", "{\"0\": 1}"
@@ -208,7 +208,7 @@ what_should_be_a_list_and_is_none_is_refused(void **state)
 }
 
 static void
-a_version_that_is_none_is_refused(void **state)
+malformed_version_is_refused(void **state)
 {
 	static const char *const versions[] = {
 		NULL,	     "null",	    "\"3.11\"",
@@ -228,7 +228,7 @@ a_version_that_is_none_is_refused(void **state)
 }
 
 static void
-what_is_no_object_is_refused(void **state)
+document_that_is_not_an_object_is_refused(void **state)
 {
 	static const char *const texts[] = { "[]", "null", "7", "\"x\"", "{}" };
 	struct remit_error err;
@@ -247,19 +247,18 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_full_answer_is_taken_word_for_word),
-		cmocka_unit_test(a_font_cache_is_taken_where_there_is_one),
+		cmocka_unit_test(complete_answer_is_read_unchanged),
+		cmocka_unit_test(font_cache_is_read_if_present),
 		cmocka_unit_test(
 			other_pythons_are_refused_by_name_with_a_remedy),
 		cmocka_unit_test(
-			the_oldest_python_is_taken_and_so_are_newer_ones),
+			oldest_supported_python_and_newer_ones_are_accepted),
 		cmocka_unit_test(
 			an_answer_that_lacks_a_text_is_refused_and_names_it),
-		cmocka_unit_test(
-			a_list_with_something_else_than_texts_is_refused),
-		cmocka_unit_test(what_should_be_a_list_and_is_none_is_refused),
-		cmocka_unit_test(a_version_that_is_none_is_refused),
-		cmocka_unit_test(what_is_no_object_is_refused),
+		cmocka_unit_test(list_with_a_non_string_is_refused),
+		cmocka_unit_test(list_of_the_wrong_type_is_refused),
+		cmocka_unit_test(malformed_version_is_refused),
+		cmocka_unit_test(document_that_is_not_an_object_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

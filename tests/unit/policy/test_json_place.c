@@ -35,7 +35,7 @@ a_key_is_found_on_its_line(void **state)
 }
 
 static void
-a_key_that_is_not_there_has_no_line(void **state)
+missing_key_has_no_line(void **state)
 {
 	(void)state;
 	assert_int_equal(line_of("{\n\"a\": 1}", "b"), 0);
@@ -66,7 +66,7 @@ a_value_that_looks_like_a_key_does_not_count(void **state)
 }
 
 static void
-the_colon_may_stand_on_another_line_than_the_key(void **state)
+colon_may_be_on_another_line_than_the_key(void **state)
 {
 	(void)state;
 	assert_int_equal(line_of("{\n\"a\"\n\n:\n1}", "a"), 2);
@@ -82,7 +82,7 @@ a_key_written_with_escapes_is_found(void **state)
 }
 
 static void
-a_broken_text_is_walked_without_harm(void **state)
+malformed_text_is_scanned_safely(void **state)
 {
 	static const char *const texts[] = {
 		"\"",	 "\"\\", "{\"a",   "{\"a\\",	 "{\"a\\\"", "}}}}",
@@ -97,7 +97,7 @@ a_broken_text_is_walked_without_harm(void **state)
 }
 
 static void
-the_end_is_the_length_not_a_nul(void **state)
+text_ends_at_its_length_not_at_a_nul(void **state)
 {
 	(void)state;
 	assert_int_equal(json_place_line("{\"x\":1,\"a\":1}", 7, "a"), 0);
@@ -119,14 +119,13 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_key_is_found_on_its_line),
-		cmocka_unit_test(a_key_that_is_not_there_has_no_line),
+		cmocka_unit_test(missing_key_has_no_line),
 		cmocka_unit_test(only_keys_of_the_outermost_object_count),
 		cmocka_unit_test(a_value_that_looks_like_a_key_does_not_count),
-		cmocka_unit_test(
-			the_colon_may_stand_on_another_line_than_the_key),
+		cmocka_unit_test(colon_may_be_on_another_line_than_the_key),
 		cmocka_unit_test(a_key_written_with_escapes_is_found),
-		cmocka_unit_test(a_broken_text_is_walked_without_harm),
-		cmocka_unit_test(the_end_is_the_length_not_a_nul),
+		cmocka_unit_test(malformed_text_is_scanned_safely),
+		cmocka_unit_test(text_ends_at_its_length_not_at_a_nul),
 		cmocka_unit_test(depth_counts_nesting_but_not_in_strings),
 	};
 

@@ -249,7 +249,7 @@ count(char **argv)
 #define refuse(message_, ...) refuse_by(&command, message_, __VA_ARGS__)
 
 static void
-options_of_all_kinds_take_both_forms(void **state)
+options_of_all_kinds_accept_both_forms(void **state)
 {
 	own(target) struct target t = { 0 };
 
@@ -276,7 +276,7 @@ options_of_all_kinds_take_both_forms(void **state)
 }
 
 static void
-a_value_may_begin_with_one_dash_or_hold_an_equals_sign(void **state)
+option_value_may_begin_with_a_dash_or_contain_an_equals_sign(void **state)
 {
 	own(target) struct target t = { 0 };
 
@@ -459,7 +459,7 @@ rest_of(struct program *p, char **argv)
 }
 
 static void
-what_follows_the_program_is_not_read(void **state)
+arguments_after_the_program_are_not_parsed(void **state)
 {
 	char *file[] = { "run", "--json", "tool.py", "--help", "--json", NULL };
 	char *code[] = { "run", "-c", "1", "--", "-h", NULL };
@@ -487,7 +487,7 @@ asks(const struct options *o, char **argv)
 }
 
 static void
-help_is_asked_for_only_where_an_option_is_read(void **state)
+help_is_recognised_only_where_an_option_is_parsed(void **state)
 {
 	char *first[] = { "run", "--help", "x.py", NULL };
 	char *letter[] = { "run", "--json", "-h", NULL };
@@ -538,7 +538,7 @@ help_shows_every_row_that_can_be_used(void **state)
 }
 
 static void
-completion_has_every_name_but_the_formal_ones(void **state)
+completion_has_every_name_but_the_json_names(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(4096);
 
@@ -579,7 +579,7 @@ the_man_page_has_the_usage_and_every_row(void **state)
 }
 
 static void
-texts_stop_at_the_cap_of_their_buffer(void **state)
+option_texts_stop_at_the_cap_of_their_buffer(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(60);
 
@@ -596,9 +596,9 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_of_all_kinds_take_both_forms),
+		cmocka_unit_test(options_of_all_kinds_accept_both_forms),
 		cmocka_unit_test(
-			a_value_may_begin_with_one_dash_or_hold_an_equals_sign),
+			option_value_may_begin_with_a_dash_or_contain_an_equals_sign),
 		cmocka_unit_test(
 			short_options_take_the_next_argument_or_a_joined_number),
 		cmocka_unit_test(a_switch_has_four_forms),
@@ -614,13 +614,13 @@ main(void)
 			an_option_of_another_command_is_an_error_that_names_it),
 		cmocka_unit_test(
 			operands_and_options_may_be_mixed_up_to_two_dashes),
-		cmocka_unit_test(what_follows_the_program_is_not_read),
+		cmocka_unit_test(arguments_after_the_program_are_not_parsed),
 		cmocka_unit_test(
-			help_is_asked_for_only_where_an_option_is_read),
+			help_is_recognised_only_where_an_option_is_parsed),
 		cmocka_unit_test(help_shows_every_row_that_can_be_used),
-		cmocka_unit_test(completion_has_every_name_but_the_formal_ones),
+		cmocka_unit_test(completion_has_every_name_but_the_json_names),
 		cmocka_unit_test(the_man_page_has_the_usage_and_every_row),
-		cmocka_unit_test(texts_stop_at_the_cap_of_their_buffer),
+		cmocka_unit_test(option_texts_stop_at_the_cap_of_their_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ refuses(const char *text, const char *why)
 }
 
 static void
-a_name_with_extras_and_versions_has_one_form(void **state)
+requirement_with_extras_and_versions_is_normalised(void **state)
 {
 	(void)state;
 	reads("pandas", "pandas", "pandas");
@@ -54,7 +54,7 @@ a_name_with_extras_and_versions_has_one_form(void **state)
 }
 
 static void
-what_is_no_name_is_refused(void **state)
+malformed_requirement_is_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"a b",	 "a==",	     "a=1",	 "a==1 2",   "a==1,",
@@ -74,7 +74,7 @@ what_is_no_name_is_refused(void **state)
 }
 
 static void
-what_would_choose_where_code_comes_from_is_refused(void **state)
+requirement_that_chooses_its_source_is_refused(void **state)
 {
 	(void)state;
 	refuses("", "empty");
@@ -130,7 +130,7 @@ an_index_is_one_host_and_port(void **state)
 }
 
 static void
-an_address_that_hides_something_is_refused(void **state)
+url_with_hidden_parts_is_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"",
@@ -166,7 +166,7 @@ an_address_that_hides_something_is_refused(void **state)
 }
 
 static void
-a_direct_package_is_an_address_or_a_whole_path(void **state)
+direct_package_is_a_url_or_an_absolute_path(void **state)
 {
 	static const char *const right[] = { "https://h/x-1.0.whl",
 					     "/a/x-1.0-py3-none-any.whl",
@@ -190,14 +190,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_with_extras_and_versions_has_one_form),
-		cmocka_unit_test(what_is_no_name_is_refused),
 		cmocka_unit_test(
-			what_would_choose_where_code_comes_from_is_refused),
+			requirement_with_extras_and_versions_is_normalised),
+		cmocka_unit_test(malformed_requirement_is_refused),
+		cmocka_unit_test(
+			requirement_that_chooses_its_source_is_refused),
 		cmocka_unit_test(an_index_is_one_host_and_port),
-		cmocka_unit_test(an_address_that_hides_something_is_refused),
-		cmocka_unit_test(
-			a_direct_package_is_an_address_or_a_whole_path),
+		cmocka_unit_test(url_with_hidden_parts_is_refused),
+		cmocka_unit_test(direct_package_is_a_url_or_an_absolute_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

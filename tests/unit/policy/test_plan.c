@@ -19,7 +19,7 @@ static const enum tier jailed_tiers[] = { TIER_STATIC, TIER_LOCAL };
 /* ---- the default policy ---- */
 
 static void
-the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
+default_policy_is_enforced_by_every_mechanism_of_a_full_host(void **state)
 {
 	static const struct {
 		enum field_id field;
@@ -108,7 +108,7 @@ the_limits_of_the_default_policy_are_those_of_its_fields(void **state)
 
 /* What each branch could not have for itself is refused. */
 static void
-a_session_with_branches_has_one_process_and_shares_nothing(void **state)
+forkable_session_has_one_process_and_shares_nothing(void **state)
 {
 	static const struct {
 		const char *flag, *value, *field, *why;
@@ -261,7 +261,7 @@ a_capability_that_is_not_needed_may_be_missing(void **state)
 }
 
 static void
-the_unsafe_tier_needs_nothing_of_the_host(void **state)
+unsafe_tier_needs_no_capability_of_the_host(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -320,7 +320,7 @@ unlimited_is_granted_and_sets_no_limit(void **state)
 }
 
 static void
-what_is_unlimited_leaves_its_limits_unset(void **state)
+unlimited_field_leaves_its_limits_unset(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	const struct plan_limits *l = &t.plan.limits;
@@ -358,7 +358,7 @@ unlimited_is_granted_in_the_unsafe_tier_too(void **state)
 }
 
 static void
-what_the_policy_gives_is_granted(void **state)
+field_that_the_policy_allows_is_granted(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -466,7 +466,7 @@ packages_are_names_of_an_index(void **state)
 }
 
 static void
-packages_need_a_jail_that_can_see_them(void **state)
+packages_are_refused_in_a_tier_without_a_jail(void **state)
 {
 	own(trial) struct trial plain = ordinary();
 	own(trial) struct trial bare = ordinary();
@@ -492,7 +492,7 @@ takes(struct trial *t, const struct interpreter *in, const char *name)
 }
 
 static void
-plan_takes_a_package_where_it_can_be_installed_and_seen(void **state)
+plan_accepts_a_package_that_can_be_installed_and_shown(void **state)
 {
 	struct interpreter in = python;
 	own(trial) struct trial t = ordinary();
@@ -524,7 +524,7 @@ plan_takes_a_package_where_it_can_be_installed_and_seen(void **state)
 }
 
 static void
-a_package_layer_is_mounted_behind_the_interpreter(void **state)
+package_layer_is_mounted_after_the_interpreter(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	struct interpreter in = python;
@@ -548,7 +548,7 @@ a_package_layer_is_mounted_behind_the_interpreter(void **state)
 /* ---- the unsafe tier ---- */
 
 static void
-the_unsafe_tier_says_what_it_does_not_enforce(void **state)
+unsafe_tier_lists_what_it_does_not_enforce(void **state)
 {
 	static const struct {
 		enum field_id field;
@@ -602,7 +602,7 @@ static const enum field_id export_fields[] = {
 };
 
 static void
-exports_are_promised_only_where_there_are_any(void **state)
+export_fields_are_present_only_if_a_pattern_is_set(void **state)
 {
 	(void)state;
 	for (int exports = 0; exports < 2; exports++) {
@@ -619,7 +619,7 @@ exports_are_promised_only_where_there_are_any(void **state)
 }
 
 static void
-a_pattern_is_in_the_workspace(void **state)
+export_pattern_must_be_in_the_workspace(void **state)
 {
 	static const char *const bad[] = { "/etc/*", "..", "a/../b",
 					   "/workspace", "/tmp/x" };
@@ -636,7 +636,7 @@ a_pattern_is_in_the_workspace(void **state)
 }
 
 static void
-nothing_is_exported_where_there_is_no_workspace(void **state)
+exports_are_refused_in_a_tier_without_a_workspace(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -649,7 +649,7 @@ nothing_is_exported_where_there_is_no_workspace(void **state)
 /* ---- imports ---- */
 
 static void
-imports_are_checked_only_where_a_list_is_given(void **state)
+import_check_is_present_only_if_a_list_is_set(void **state)
 {
 	static const enum field_id ids[] = { F_ALLOWED_IMPORTS,
 					     F_BLOCKED_IMPORTS };
@@ -676,7 +676,7 @@ imports_are_checked_only_where_a_list_is_given(void **state)
    the host's network, and where memory files may not be executed a starter of
    programs. */
 static void
-a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
+plan_can_be_warm_if_a_zygote_child_can_be_given_all_of_it(void **state)
 {
 	(void)state;
 	for (unsigned n = 0; n < 8 * ARRAY_LEN(built_tiers); n++) {
@@ -710,7 +710,7 @@ a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
 }
 
 static void
-a_group_kills_all_at_once_where_there_can_be_many(void **state)
+cgroup_kill_is_used_if_the_jail_can_have_many_processes(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -772,7 +772,7 @@ is_row(json_t *all, const char *field, const char *want)
 }
 
 static void
-a_result_says_for_each_promise_what_keeps_it(void **state)
+result_lists_the_mechanisms_of_each_field(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	json_auto_t *all = NULL;
@@ -799,7 +799,7 @@ a_result_says_for_each_promise_what_keeps_it(void **state)
 }
 
 static void
-a_refused_plan_leaves_the_output_alone(void **state)
+refused_plan_leaves_the_output_unchanged(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	struct plan before;
@@ -839,47 +839,47 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			the_default_policy_is_enforced_by_all_that_a_full_host_has),
+			default_policy_is_enforced_by_every_mechanism_of_a_full_host),
 		cmocka_unit_test(
 			the_limits_of_the_default_policy_are_those_of_its_fields),
 		cmocka_unit_test(
-			a_session_with_branches_has_one_process_and_shares_nothing),
+			forkable_session_has_one_process_and_shares_nothing),
 		cmocka_unit_test(every_field_has_an_outcome_in_each_built_tier),
 		cmocka_unit_test(
 			a_jail_without_a_capability_it_needs_is_refused_with_reason_and_remedy),
 		cmocka_unit_test(
 			a_capability_that_is_not_needed_may_be_missing),
-		cmocka_unit_test(the_unsafe_tier_needs_nothing_of_the_host),
+		cmocka_unit_test(unsafe_tier_needs_no_capability_of_the_host),
 		cmocka_unit_test(a_tier_that_is_not_built_is_refused_by_name),
 		cmocka_unit_test(unlimited_is_granted_and_sets_no_limit),
-		cmocka_unit_test(what_is_unlimited_leaves_its_limits_unset),
+		cmocka_unit_test(unlimited_field_leaves_its_limits_unset),
 		cmocka_unit_test(unlimited_is_granted_in_the_unsafe_tier_too),
-		cmocka_unit_test(what_the_policy_gives_is_granted),
+		cmocka_unit_test(field_that_the_policy_allows_is_granted),
 		cmocka_unit_test(
 			the_filter_has_a_bit_for_each_grant_and_for_strict_memory),
 		cmocka_unit_test(
 			an_older_landlock_is_not_named_for_the_network),
 		cmocka_unit_test(installing_packages_is_refused),
 		cmocka_unit_test(packages_are_names_of_an_index),
-		cmocka_unit_test(packages_need_a_jail_that_can_see_them),
+		cmocka_unit_test(packages_are_refused_in_a_tier_without_a_jail),
 		cmocka_unit_test(
-			plan_takes_a_package_where_it_can_be_installed_and_seen),
+			plan_accepts_a_package_that_can_be_installed_and_shown),
 		cmocka_unit_test(
-			a_package_layer_is_mounted_behind_the_interpreter),
-		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
-		cmocka_unit_test(exports_are_promised_only_where_there_are_any),
-		cmocka_unit_test(a_pattern_is_in_the_workspace),
+			package_layer_is_mounted_after_the_interpreter),
+		cmocka_unit_test(unsafe_tier_lists_what_it_does_not_enforce),
 		cmocka_unit_test(
-			nothing_is_exported_where_there_is_no_workspace),
+			export_fields_are_present_only_if_a_pattern_is_set),
+		cmocka_unit_test(export_pattern_must_be_in_the_workspace),
 		cmocka_unit_test(
-			imports_are_checked_only_where_a_list_is_given),
+			exports_are_refused_in_a_tier_without_a_workspace),
+		cmocka_unit_test(import_check_is_present_only_if_a_list_is_set),
 		cmocka_unit_test(
-			a_plan_can_be_warm_where_a_child_can_get_all_of_it),
+			plan_can_be_warm_if_a_zygote_child_can_be_given_all_of_it),
 		cmocka_unit_test(
-			a_group_kills_all_at_once_where_there_can_be_many),
+			cgroup_kill_is_used_if_the_jail_can_have_many_processes),
 		cmocka_unit_test(code_and_input_must_fit_the_policy),
-		cmocka_unit_test(a_result_says_for_each_promise_what_keeps_it),
-		cmocka_unit_test(a_refused_plan_leaves_the_output_alone),
+		cmocka_unit_test(result_lists_the_mechanisms_of_each_field),
+		cmocka_unit_test(refused_plan_leaves_the_output_unchanged),
 #ifdef REMIT_HOLES
 		cmocka_unit_test(
 			a_mechanism_left_out_is_not_named_and_sets_no_limit),

@@ -31,7 +31,7 @@ contained(void)
 }
 
 static void
-the_preset_needs_no_namespace_and_no_group(void **state)
+landlock_preset_needs_no_namespace_and_no_cgroup(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -54,7 +54,7 @@ the_preset_needs_no_namespace_and_no_group(void **state)
 }
 
 static void
-nothing_is_left_unsaid(void **state)
+landlock_tier_notes_every_weaker_field(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -68,7 +68,7 @@ nothing_is_left_unsaid(void **state)
 }
 
 static void
-a_limit_it_cannot_keep_is_refused_by_name(void **state)
+limit_that_the_landlock_tier_cannot_enforce_is_refused_by_name(void **state)
 {
 	static const struct {
 		const char *flag, *text, *field;
@@ -90,7 +90,7 @@ a_limit_it_cannot_keep_is_refused_by_name(void **state)
 }
 
 static void
-only_root_s_jails_have_a_user_whose_threads_can_be_counted(void **state)
+thread_limit_of_the_landlock_tier_needs_root(void **state)
 {
 	own(trial) struct trial root = contained(), user = contained();
 
@@ -109,7 +109,7 @@ only_root_s_jails_have_a_user_whose_threads_can_be_counted(void **state)
 }
 
 static void
-a_group_makes_memory_exact(void **state)
+memory_cgroup_makes_the_limit_exact(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -121,7 +121,7 @@ a_group_makes_memory_exact(void **state)
 }
 
 static void
-one_process_and_no_other_places(void **state)
+landlock_tier_has_one_process_and_no_remapped_paths(void **state)
 {
 	own(trial) struct trial t = contained(), m = contained();
 
@@ -135,7 +135,7 @@ one_process_and_no_other_places(void **state)
 }
 
 static void
-the_strict_filter_is_always_on(void **state)
+landlock_tier_always_has_the_strict_filter(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -164,7 +164,7 @@ an_old_landlock_is_refused(void **state)
 }
 
 static void
-a_host_on_which_it_does_not_work_is_refused(void **state)
+host_without_the_landlock_tier_is_refused(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -174,7 +174,7 @@ a_host_on_which_it_does_not_work_is_refused(void **state)
 }
 
 static void
-with_namespaces_no_limit_that_can_be_kept_is_lifted(void **state)
+limits_cannot_be_lifted_in_a_tier_that_can_enforce_them(void **state)
 {
 	static const char *const names[] = { "disk", "files", "processes" };
 	static const enum tier spaced[] = { TIER_STATIC, TIER_LOCAL };
@@ -191,7 +191,7 @@ with_namespaces_no_limit_that_can_be_kept_is_lifted(void **state)
 }
 
 static void
-it_is_never_warm(void **state)
+landlock_tier_is_never_warm(void **state)
 {
 	own(trial) struct trial t = contained();
 
@@ -204,19 +204,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_preset_needs_no_namespace_and_no_group),
-		cmocka_unit_test(nothing_is_left_unsaid),
-		cmocka_unit_test(a_limit_it_cannot_keep_is_refused_by_name),
 		cmocka_unit_test(
-			only_root_s_jails_have_a_user_whose_threads_can_be_counted),
-		cmocka_unit_test(a_group_makes_memory_exact),
-		cmocka_unit_test(one_process_and_no_other_places),
-		cmocka_unit_test(the_strict_filter_is_always_on),
+			landlock_preset_needs_no_namespace_and_no_cgroup),
+		cmocka_unit_test(landlock_tier_notes_every_weaker_field),
+		cmocka_unit_test(
+			limit_that_the_landlock_tier_cannot_enforce_is_refused_by_name),
+		cmocka_unit_test(thread_limit_of_the_landlock_tier_needs_root),
+		cmocka_unit_test(memory_cgroup_makes_the_limit_exact),
+		cmocka_unit_test(
+			landlock_tier_has_one_process_and_no_remapped_paths),
+		cmocka_unit_test(landlock_tier_always_has_the_strict_filter),
 		cmocka_unit_test(an_old_landlock_is_refused),
-		cmocka_unit_test(a_host_on_which_it_does_not_work_is_refused),
+		cmocka_unit_test(host_without_the_landlock_tier_is_refused),
 		cmocka_unit_test(
-			with_namespaces_no_limit_that_can_be_kept_is_lifted),
-		cmocka_unit_test(it_is_never_warm),
+			limits_cannot_be_lifted_in_a_tier_that_can_enforce_them),
+		cmocka_unit_test(landlock_tier_is_never_warm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

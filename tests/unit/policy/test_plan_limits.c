@@ -33,7 +33,7 @@ memory_in_all(const struct trial *t)
 }
 
 static void
-without_a_memory_cgroup_address_space_and_filter_keep_the_limit(void **state)
+memory_without_a_cgroup_is_enforced_by_address_space_and_filter(void **state)
 {
 	static const char *const presets[] = { "default", "strict" };
 
@@ -112,7 +112,7 @@ without_a_cgroup_the_default_disk_is_an_eighth_of_the_memory(void **state)
 }
 
 static void
-a_disk_that_was_chosen_is_kept_without_a_cgroup(void **state)
+disk_set_by_the_policy_stays_without_a_cgroup(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -149,7 +149,7 @@ tcp_has_a_quarter_of_the_memory_where_there_is_a_network_and_a_cgroup(
 }
 
 static void
-a_memory_limit_that_leaves_no_room_without_cgroup_is_refused(void **state)
+memory_limit_too_small_for_a_process_is_refused_without_a_cgroup(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "memory", "200M" },	  { "disk", "500M" },
@@ -199,7 +199,7 @@ a_memory_limit_over_all_processes_or_sockets_needs_a_cgroup(void **state)
 }
 
 static void
-a_memory_fallback_the_policy_accepts_is_called_one(void **state)
+accepted_memory_fallback_is_reported_as_fallback(void **state)
 {
 	(void)state;
 	for (unsigned i = 1; i < 4; i++) {
@@ -225,7 +225,7 @@ a_memory_fallback_the_policy_accepts_is_called_one(void **state)
 
 /* A fallback is for where it is needed: what can be kept whole is. */
 static void
-an_accepted_fallback_does_not_weaken_what_a_cgroup_keeps(void **state)
+accepted_fallback_is_not_used_if_a_cgroup_exists(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -245,7 +245,7 @@ an_accepted_fallback_does_not_weaken_what_a_cgroup_keeps(void **state)
 /* ---- processor time and processes ---- */
 
 static void
-one_process_without_a_cpu_cgroup_is_kept_by_its_rlimit(void **state)
+cpu_limit_of_one_process_is_enforced_by_its_rlimit(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -293,7 +293,7 @@ the_rlimit_in_whole_seconds_is_one_above_the_limit(void **state)
 }
 
 static void
-the_code_gets_no_more_processors_than_there_are(void **state)
+cpus_are_at_most_those_of_the_host(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -342,7 +342,7 @@ each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock(
 
 /* The clock of one process says nothing of its children. */
 static void
-processes_of_a_session_need_a_cpu_cgroup_and_no_fallback_helps(void **state)
+session_with_subprocesses_needs_a_cpu_cgroup(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -356,7 +356,7 @@ processes_of_a_session_need_a_cpu_cgroup_and_no_fallback_helps(void **state)
 }
 
 static void
-nothing_runs_in_the_static_tier_not_even_a_session(void **state)
+session_is_refused_in_the_static_tier(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -371,39 +371,35 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			without_a_memory_cgroup_address_space_and_filter_keep_the_limit),
+			memory_without_a_cgroup_is_enforced_by_address_space_and_filter),
 		cmocka_unit_test(the_bound_is_that_of_memory_bound),
 		cmocka_unit_test(
 			the_scientific_preset_accepts_a_fallback_for_its_memory),
 		cmocka_unit_test(
 			without_a_cgroup_the_default_disk_is_an_eighth_of_the_memory),
-		cmocka_unit_test(
-			a_disk_that_was_chosen_is_kept_without_a_cgroup),
+		cmocka_unit_test(disk_set_by_the_policy_stays_without_a_cgroup),
 		cmocka_unit_test(
 			tcp_has_a_quarter_of_the_memory_where_there_is_a_network_and_a_cgroup),
 		cmocka_unit_test(
-			a_memory_limit_that_leaves_no_room_without_cgroup_is_refused),
+			memory_limit_too_small_for_a_process_is_refused_without_a_cgroup),
 		cmocka_unit_test(
 			a_memory_limit_over_all_processes_or_sockets_needs_a_cgroup),
 		cmocka_unit_test(
-			a_memory_fallback_the_policy_accepts_is_called_one),
+			accepted_memory_fallback_is_reported_as_fallback),
 		cmocka_unit_test(
-			an_accepted_fallback_does_not_weaken_what_a_cgroup_keeps),
+			accepted_fallback_is_not_used_if_a_cgroup_exists),
 		cmocka_unit_test(
-			one_process_without_a_cpu_cgroup_is_kept_by_its_rlimit),
+			cpu_limit_of_one_process_is_enforced_by_its_rlimit),
 		cmocka_unit_test(
 			processor_time_of_all_processes_needs_a_cgroup_or_a_fallback),
 		cmocka_unit_test(
 			the_rlimit_in_whole_seconds_is_one_above_the_limit),
-		cmocka_unit_test(
-			the_code_gets_no_more_processors_than_there_are),
+		cmocka_unit_test(cpus_are_at_most_those_of_the_host),
 		cmocka_unit_test(processes_are_counted_without_a_cgroup_too),
 		cmocka_unit_test(
 			each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock),
-		cmocka_unit_test(
-			processes_of_a_session_need_a_cpu_cgroup_and_no_fallback_helps),
-		cmocka_unit_test(
-			nothing_runs_in_the_static_tier_not_even_a_session),
+		cmocka_unit_test(session_with_subprocesses_needs_a_cpu_cgroup),
+		cmocka_unit_test(session_is_refused_in_the_static_tier),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ every_size_of_memory_is_used_and_none_is_exceeded(void **state)
 
 /* Above it more pages cost no more page tables. */
 static void
-both_sides_of_the_most_mappings_fit(void **state)
+memory_bound_holds_on_both_sides_of_the_mapping_limit(void **state)
 {
 	struct host h = ordinary_host;
 	struct policy p = ordinary();
@@ -196,7 +196,7 @@ takes(const struct policy *now, uint64_t before, uint64_t bytes)
 }
 
 static void
-every_part_of_the_policy_takes_its_share(void **state)
+memory_bound_subtracts_every_part_of_the_policy(void **state)
 {
 	static const uint64_t memory[] = { 512 * MIB, 4096 * MIB };
 
@@ -227,7 +227,7 @@ every_part_of_the_policy_takes_its_share(void **state)
 
 /* 40 MiB are 10240 pages, each with 8.5 KiB beside it. */
 static void
-a_rest_too_small_for_an_interpreter_is_none(void **state)
+memory_bound_too_small_for_an_interpreter_is_zero(void **state)
 {
 	struct policy p = ordinary();
 	struct memory_bound b = compute(&p, &ordinary_host);
@@ -312,9 +312,12 @@ main(void)
 		cmocka_unit_test(the_parts_never_add_up_to_more_than_the_limit),
 		cmocka_unit_test(
 			every_size_of_memory_is_used_and_none_is_exceeded),
-		cmocka_unit_test(both_sides_of_the_most_mappings_fit),
-		cmocka_unit_test(every_part_of_the_policy_takes_its_share),
-		cmocka_unit_test(a_rest_too_small_for_an_interpreter_is_none),
+		cmocka_unit_test(
+			memory_bound_holds_on_both_sides_of_the_mapping_limit),
+		cmocka_unit_test(
+			memory_bound_subtracts_every_part_of_the_policy),
+		cmocka_unit_test(
+			memory_bound_too_small_for_an_interpreter_is_zero),
 		cmocka_unit_test(
 			the_default_disk_is_at_most_an_eighth_and_a_chosen_one_is_kept),
 		cmocka_unit_test(

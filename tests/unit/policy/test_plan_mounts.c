@@ -24,7 +24,7 @@ has_mount(const struct trial *t, size_t i, const char *host, const char *jail,
 }
 
 static void
-the_jail_shows_the_runtime_and_what_was_named_and_nothing_else(void **state)
+jail_shows_only_the_runtime_and_the_listed_paths(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -44,7 +44,7 @@ the_jail_shows_the_runtime_and_what_was_named_and_nothing_else(void **state)
 }
 
 static void
-a_root_below_a_writable_directory_has_one_lock_and_says_so(void **state)
+read_root_below_a_writable_directory_is_noted(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -65,7 +65,7 @@ a_root_below_a_writable_directory_has_one_lock_and_says_so(void **state)
 }
 
 static void
-programs_are_there_only_for_subprocesses(void **state)
+programs_are_mounted_only_with_subprocesses(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -77,7 +77,7 @@ programs_are_there_only_for_subprocesses(void **state)
 }
 
 static void
-what_a_network_needs_is_there_only_with_the_host_s(void **state)
+resolver_files_are_mounted_only_with_the_host_network(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -174,7 +174,7 @@ a_directory_inside_another_or_at_its_place_is_refused_by_field(void **state)
 }
 
 static void
-directories_side_by_side_and_around_the_runtime_are_taken(void **state)
+directories_next_to_or_around_the_runtime_are_accepted(void **state)
 {
 	static const struct places rows[] = {
 		{ { "read", "read" }, { "/data", "/data2" }, NULL, NULL },
@@ -222,7 +222,7 @@ directory_at_a_link_of_the_interpreter_is_refused_with_its_target(void **state)
 
 /* What is not mounted is in nobody's way. */
 static void
-a_grant_takes_its_places_from_other_directories(void **state)
+granted_subprocesses_reserve_their_paths(void **state)
 {
 	own(trial) struct trial programs = ordinary();
 	own(trial) struct trial names = ordinary();
@@ -249,7 +249,7 @@ add(struct trial *t, const char *host, enum mount_mode mode, uint64_t max_bytes)
 }
 
 static void
-what_may_be_changed_lies_behind_an_overlay(void **state)
+writable_directory_has_an_overlay(void **state)
 {
 	static const struct {
 		enum mount_mode mode;
@@ -318,7 +318,7 @@ write_roots_are_mounts_of_mode_rw(void **state)
 }
 
 static void
-without_overlay_mounts_an_overlay_is_refused(void **state)
+overlay_is_refused_without_overlay_mounts(void **state)
 {
 	own(trial) struct trial rw = ordinary();
 	own(trial) struct trial throw_away = ordinary();
@@ -389,7 +389,7 @@ host_directories_of_root_need_idmapped_mounts(void **state)
 }
 
 static void
-root_without_idmapped_mounts_may_run_what_names_no_host_directory(void **state)
+root_without_idmapped_mounts_may_run_without_host_directories(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -404,28 +404,26 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			the_jail_shows_the_runtime_and_what_was_named_and_nothing_else),
+			jail_shows_only_the_runtime_and_the_listed_paths),
+		cmocka_unit_test(read_root_below_a_writable_directory_is_noted),
+		cmocka_unit_test(programs_are_mounted_only_with_subprocesses),
 		cmocka_unit_test(
-			a_root_below_a_writable_directory_has_one_lock_and_says_so),
-		cmocka_unit_test(programs_are_there_only_for_subprocesses),
-		cmocka_unit_test(
-			what_a_network_needs_is_there_only_with_the_host_s),
+			resolver_files_are_mounted_only_with_the_host_network),
 		cmocka_unit_test(
 			a_directory_inside_another_or_at_its_place_is_refused_by_field),
 		cmocka_unit_test(
-			directories_side_by_side_and_around_the_runtime_are_taken),
+			directories_next_to_or_around_the_runtime_are_accepted),
 		cmocka_unit_test(
 			directory_at_a_link_of_the_interpreter_is_refused_with_its_target),
-		cmocka_unit_test(
-			a_grant_takes_its_places_from_other_directories),
-		cmocka_unit_test(what_may_be_changed_lies_behind_an_overlay),
+		cmocka_unit_test(granted_subprocesses_reserve_their_paths),
+		cmocka_unit_test(writable_directory_has_an_overlay),
 		cmocka_unit_test(write_roots_are_mounts_of_mode_rw),
-		cmocka_unit_test(without_overlay_mounts_an_overlay_is_refused),
+		cmocka_unit_test(overlay_is_refused_without_overlay_mounts),
 		cmocka_unit_test(a_cap_needs_an_overlay),
 		cmocka_unit_test(names_to_commit_are_paths_below_the_directory),
 		cmocka_unit_test(host_directories_of_root_need_idmapped_mounts),
 		cmocka_unit_test(
-			root_without_idmapped_mounts_may_run_what_names_no_host_directory),
+			root_without_idmapped_mounts_may_run_without_host_directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 static void
-named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy(void **state)
+listed_hosts_are_enforced_by_a_network_namespace_and_a_proxy(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -26,7 +26,7 @@ named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy(void **state)
 }
 
 static void
-without_hosts_there_is_no_proxy_and_no_promise(void **state)
+proxy_is_absent_without_hosts(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -38,7 +38,7 @@ without_hosts_there_is_no_proxy_and_no_promise(void **state)
 }
 
 static void
-hosts_beside_the_host_s_network_are_refused(void **state)
+hosts_with_the_host_network_are_refused(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -50,7 +50,7 @@ hosts_beside_the_host_s_network_are_refused(void **state)
 
 /* The list then adds what is private, and other ports. */
 static void
-public_hosts_are_kept_like_named_ones_and_both_together(void **state)
+public_and_listed_hosts_use_the_same_mechanisms(void **state)
 {
 	(void)state;
 	for (int named = 0; named < 2; named++) {
@@ -73,7 +73,7 @@ public_hosts_are_kept_like_named_ones_and_both_together(void **state)
 }
 
 static void
-the_host_s_network_is_granted_and_never_warm(void **state)
+host_network_is_granted_and_never_warm(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -121,7 +121,7 @@ the_static_tier_runs_nothing_and_needs_no_proxy(void **state)
 }
 
 static void
-an_entry_that_is_none_is_refused(void **state)
+malformed_host_entry_is_refused_by_the_plan(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -145,7 +145,7 @@ hosts_without_a_memory_cgroup_need_the_fallback(void **state)
 }
 
 static void
-a_credential_needs_an_entry_for_http_and_its_host_alone(void **state)
+credential_needs_an_http_entry_for_its_host(void **state)
 {
 	static const struct {
 		const char *host, *credential, *why;
@@ -193,7 +193,7 @@ a_credential_belongs_to_one_port(void **state)
 }
 
 static void
-a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
+credential_is_enforced_by_the_proxy_alone(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	own(trial) struct trial unsafe = ordinary();
@@ -210,7 +210,7 @@ a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
 }
 
 static void
-tls_is_ended_for_a_credential_and_for_nothing_else(void **state)
+tls_is_terminated_only_for_a_credential(void **state)
 {
 	own(trial) struct trial t = ordinary(), other = ordinary();
 
@@ -228,7 +228,7 @@ tls_is_ended_for_a_credential_and_for_nothing_else(void **state)
 }
 
 static void
-a_proxy_for_clients_needs_hosts_and_its_own_place(void **state)
+client_proxy_needs_hosts_and_a_free_address(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -245,27 +245,22 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_credential_needs_an_entry_for_http_and_its_host_alone),
+		cmocka_unit_test(credential_needs_an_http_entry_for_its_host),
 		cmocka_unit_test(a_credential_belongs_to_one_port),
+		cmocka_unit_test(credential_is_enforced_by_the_proxy_alone),
+		cmocka_unit_test(tls_is_terminated_only_for_a_credential),
+		cmocka_unit_test(client_proxy_needs_hosts_and_a_free_address),
 		cmocka_unit_test(
-			a_credential_is_kept_by_the_proxy_and_by_nothing_else),
+			listed_hosts_are_enforced_by_a_network_namespace_and_a_proxy),
+		cmocka_unit_test(proxy_is_absent_without_hosts),
+		cmocka_unit_test(hosts_with_the_host_network_are_refused),
 		cmocka_unit_test(
-			tls_is_ended_for_a_credential_and_for_nothing_else),
-		cmocka_unit_test(
-			a_proxy_for_clients_needs_hosts_and_its_own_place),
-		cmocka_unit_test(
-			named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy),
-		cmocka_unit_test(
-			without_hosts_there_is_no_proxy_and_no_promise),
-		cmocka_unit_test(hosts_beside_the_host_s_network_are_refused),
-		cmocka_unit_test(
-			public_hosts_are_kept_like_named_ones_and_both_together),
-		cmocka_unit_test(the_host_s_network_is_granted_and_never_warm),
+			public_and_listed_hosts_use_the_same_mechanisms),
+		cmocka_unit_test(host_network_is_granted_and_never_warm),
 		cmocka_unit_test(a_tier_without_namespaces_refuses_hosts),
 		cmocka_unit_test(
 			the_static_tier_runs_nothing_and_needs_no_proxy),
-		cmocka_unit_test(an_entry_that_is_none_is_refused),
+		cmocka_unit_test(malformed_host_entry_is_refused_by_the_plan),
 		cmocka_unit_test(
 			hosts_without_a_memory_cgroup_need_the_fallback),
 	};

@@ -127,7 +127,7 @@ a_list_in_a_document_replaces_the_list(void **state)
 }
 
 static void
-every_preset_sets_what_its_table_says(void **state)
+every_preset_sets_the_fields_of_its_table(void **state)
 {
 	own(policy) struct policy p;
 	struct remit_error err;
@@ -177,7 +177,7 @@ every_preset_has_a_sentence(void **state)
 }
 
 static void
-a_preset_is_applied_first_wherever_it_stands(void **state)
+preset_is_applied_first_in_any_position(void **state)
 {
 	own(policy) struct policy p;
 
@@ -402,7 +402,7 @@ an_error_in_a_file_names_the_file_and_the_line(void **state)
 }
 
 static void
-what_is_no_regular_file_is_an_error(void **state)
+policy_file_that_is_not_regular_is_an_error(void **state)
 {
 	(void)state;
 	refuse_file(in_dir("missing.json"), "No such file or directory");
@@ -438,7 +438,7 @@ a_file_is_at_most_1_mib(void **state)
 }
 
 static void
-a_file_with_a_nul_byte_is_no_json(void **state)
+policy_file_with_a_nul_byte_is_invalid(void **state)
 {
 	(void)state;
 	write_file("bad.json", "{\"cpus\"\0: 1}", 12);
@@ -462,7 +462,7 @@ every_tier_is_found_by_its_own_name(void **state)
 
 /* A tier that runs code without a jail must have a name that says so. */
 static void
-only_the_unsafe_tier_is_built_without_a_jail(void **state)
+unsafe_tier_is_the_only_one_without_a_jail(void **state)
 {
 	(void)state;
 	for (int i = 0; i < TIER_COUNT; i++) {
@@ -485,9 +485,9 @@ main(void)
 		cmocka_unit_test(fields_are_read_and_marked_as_set),
 		cmocka_unit_test(a_field_set_to_its_default_is_marked_as_set),
 		cmocka_unit_test(a_list_in_a_document_replaces_the_list),
-		cmocka_unit_test(every_preset_sets_what_its_table_says),
+		cmocka_unit_test(every_preset_sets_the_fields_of_its_table),
 		cmocka_unit_test(every_preset_has_a_sentence),
-		cmocka_unit_test(a_preset_is_applied_first_wherever_it_stands),
+		cmocka_unit_test(preset_is_applied_first_in_any_position),
 		cmocka_unit_test(
 			every_field_survives_the_round_trip_in_one_document),
 		cmocka_unit_test(every_millisecond_survives_the_round_trip),
@@ -497,11 +497,11 @@ main(void)
 		cmocka_unit_test(a_file_is_read_also_through_a_link),
 		cmocka_unit_test(
 			an_error_in_a_file_names_the_file_and_the_line),
-		cmocka_unit_test(what_is_no_regular_file_is_an_error),
+		cmocka_unit_test(policy_file_that_is_not_regular_is_an_error),
 		cmocka_unit_test(a_file_is_at_most_1_mib),
-		cmocka_unit_test(a_file_with_a_nul_byte_is_no_json),
+		cmocka_unit_test(policy_file_with_a_nul_byte_is_invalid),
 		cmocka_unit_test(every_tier_is_found_by_its_own_name),
-		cmocka_unit_test(only_the_unsafe_tier_is_built_without_a_jail),
+		cmocka_unit_test(unsafe_tier_is_the_only_one_without_a_jail),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -23,7 +23,7 @@ edit(const char *document, enum field_id id, const char *text, struct buf *out,
 }
 
 static void
-switches_are_turned_and_entries_added_where_they_stand(void **state)
+switches_and_lists_are_edited_in_place(void **state)
 {
 	static const struct row {
 		const char *old;
@@ -80,7 +80,7 @@ switches_are_turned_and_entries_added_where_they_stand(void **state)
 }
 
 static void
-what_cannot_be_granted_by_a_flag_is_refused(void **state)
+field_that_a_flag_cannot_grant_is_refused(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(1024 * 1024);
 	struct remit_error err;
@@ -108,9 +108,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			switches_are_turned_and_entries_added_where_they_stand),
-		cmocka_unit_test(what_cannot_be_granted_by_a_flag_is_refused),
+		cmocka_unit_test(switches_and_lists_are_edited_in_place),
+		cmocka_unit_test(field_that_a_flag_cannot_grant_is_refused),
 		cmocka_unit_test(
 			a_document_that_grows_beyond_its_cap_is_refused),
 	};

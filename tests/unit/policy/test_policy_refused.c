@@ -103,7 +103,7 @@ a_duplicate_key_is_an_error_with_its_line(void **state)
 }
 
 static void
-text_that_is_no_json_is_an_error_with_line_and_column(void **state)
+malformed_json_is_an_error_with_line_and_column(void **state)
 {
 	static const struct row rows[] = {
 		{ "", "policy.json:1:" },
@@ -480,7 +480,7 @@ main(void)
 			an_unknown_field_is_an_error_with_its_line_and_the_nearest_name),
 		cmocka_unit_test(a_duplicate_key_is_an_error_with_its_line),
 		cmocka_unit_test(
-			text_that_is_no_json_is_an_error_with_line_and_column),
+			malformed_json_is_an_error_with_line_and_column),
 		cmocka_unit_test(a_value_of_the_wrong_type_is_an_error),
 		cmocka_unit_test(
 			a_limit_out_of_range_zero_or_negative_is_an_error),

@@ -77,7 +77,7 @@ each_kind_of_field_has_its_direction(void **state)
 }
 
 static void
-a_mount_that_differs_in_anything_is_another(void **state)
+mount_that_differs_in_any_member_is_not_within(void **state)
 {
 	(void)state;
 	assert_string_equal(
@@ -89,7 +89,7 @@ a_mount_that_differs_in_anything_is_another(void **state)
 }
 
 static void
-a_tier_is_neither_more_nor_less(void **state)
+different_tier_is_never_within(void **state)
 {
 	(void)state;
 	assert_string_equal(judge("{\"tier\": \"unsafe\"}", "{}", 0), "tier");
@@ -97,7 +97,7 @@ a_tier_is_neither_more_nor_less(void **state)
 }
 
 static void
-nothing_of_the_host_is_harmless(void **state)
+field_that_grants_host_resources_is_not_harmless(void **state)
 {
 	static const char *const host[] = {
 		"{\"tier\": \"unsafe\"}",
@@ -132,9 +132,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_field_has_its_direction),
-		cmocka_unit_test(a_mount_that_differs_in_anything_is_another),
-		cmocka_unit_test(a_tier_is_neither_more_nor_less),
-		cmocka_unit_test(nothing_of_the_host_is_harmless),
+		cmocka_unit_test(
+			mount_that_differs_in_any_member_is_not_within),
+		cmocka_unit_test(different_tier_is_never_within),
+		cmocka_unit_test(
+			field_that_grants_host_resources_is_not_harmless),
 		cmocka_unit_test(every_field_is_within_itself),
 	};
 

@@ -95,7 +95,7 @@ fractions_of_a_size_are_exact(void **state)
 }
 
 static void
-what_is_no_size_is_an_error(void **state)
+malformed_size_is_an_error(void **state)
 {
 	static const struct bad rows[] = {
 		{ "", "empty text is not a size" },
@@ -170,7 +170,7 @@ times_are_seconds_unless_a_unit_is_given(void **state)
 }
 
 static void
-what_is_no_time_is_an_error(void **state)
+malformed_time_is_an_error(void **state)
 {
 	static const struct bad rows[] = {
 		{ "", "empty text is not a time" },
@@ -261,7 +261,7 @@ times_are_shown_exactly(void **state)
 }
 
 static void
-a_message_shows_no_control_characters_and_no_endless_text(void **state)
+quantity_message_has_no_control_characters_and_is_bounded(void **state)
 {
 	struct remit_error err;
 	char long_text[5000];
@@ -284,15 +284,15 @@ main(void)
 		cmocka_unit_test(
 			sizes_are_binary_in_any_case_with_or_without_ib),
 		cmocka_unit_test(fractions_of_a_size_are_exact),
-		cmocka_unit_test(what_is_no_size_is_an_error),
+		cmocka_unit_test(malformed_size_is_an_error),
 		cmocka_unit_test(a_size_that_overflows_is_an_error),
 		cmocka_unit_test(times_are_seconds_unless_a_unit_is_given),
-		cmocka_unit_test(what_is_no_time_is_an_error),
+		cmocka_unit_test(malformed_time_is_an_error),
 		cmocka_unit_test(counts_are_whole_numbers),
 		cmocka_unit_test(sizes_are_shown_in_the_largest_exact_unit),
 		cmocka_unit_test(times_are_shown_exactly),
 		cmocka_unit_test(
-			a_message_shows_no_control_characters_and_no_endless_text),
+			quantity_message_has_no_control_characters_and_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
