@@ -1,8 +1,9 @@
 /*
  * remit.h: run Python that a language model wrote, strictly within its remit.
  *
- * A policy field is a promise: the kernel keeps it, or the run is refused
- * before anything starts. Every result says which mechanism kept each field.
+ * A policy is a document of fields that says what a program may do. A field is
+ * a promise: the kernel enforces it, or the run is refused before anything
+ * starts. Every result lists the mechanisms that enforced each field.
  *
  *	struct remit *r;
  *	struct remit_result *res;
@@ -15,12 +16,24 @@
  *	    remit_run(r, &job, &res, &err) < 0)
  *		return report(err.message);
  *	puts(remit_result_json(res));
+ *	remit_result_free(res);
+ *	remit_close(r);
  *
- * Every function returns 0, or -1 with *err filled. Outputs are written only
- * on success. The library never prints, never exits and changes no signal
- * handler. All functions may be called from any thread; one struct remit may
- * serve many threads at once. It belongs to the process that opened it: after
- * a fork the child may only remit_close() it, which leaves the parent's alone.
+ * Errors: a function that takes a struct remit_error returns 0, or -1 with
+ * *err filled in. Outputs are written only on success. The library never
+ * prints, never exits and never changes a signal handler.
+ *
+ * Threads: all functions may be called from any thread, and many threads may
+ * use one struct remit at the same time.
+ *
+ * Processes: a struct remit belongs to the process that opened it. After a
+ * fork(2) the child may only call remit_close(), which does not affect the
+ * parent.
+ *
+ * Memory: arguments need to be valid only until the function returns, but the
+ * names and descriptions of a session's tools until the session and all its
+ * branches are freed. Strings are UTF-8, and end in a NUL unless a length is
+ * given.
  */
 #ifndef REMIT_H
 #define REMIT_H
@@ -33,241 +46,280 @@ extern "C" {
 
 #define REMIT_API __attribute__((visibility("default")))
 
-/* What the caller can do about an error. */
+/* ---- errors ---- */
+
+/* The kind of an error: what the caller can do about it. */
 enum remit_code {
 	REMIT_OK,
 	REMIT_E_INPUT,	  /* the policy, job or arguments are wrong: fix them */
-	REMIT_E_REFUSED,  /* the policy cannot be kept here: see the remedy */
+	REMIT_E_REFUSED,  /* this host cannot enforce the policy: see remedy */
 	REMIT_E_BUSY,	  /* too much at once: try again later */
 	REMIT_E_GONE,	  /* the keeper or the caller went away */
 	REMIT_E_KERNEL,	  /* a system call failed */
-	REMIT_E_MEMORY,	  /* no memory */
-	REMIT_E_PROTOCOL, /* the other side broke the protocol */
+	REMIT_E_MEMORY,	  /* out of memory */
+	REMIT_E_PROTOCOL, /* the peer broke the protocol */
 	REMIT_E_INTERNAL, /* a defect in Remit */
-	REMIT_E_ELSEWHERE, /* refused by a shared keeper: a private one can */
+	REMIT_E_ELSEWHERE, /* refused by a shared keeper; a private one can */
 	REMIT_E_INSTALL,   /* a package could not be installed */
 };
 
 /* A plain value: nothing to free. */
 struct remit_error {
 	enum remit_code code;
-	int sys_errno;	    /* 0 if no system call was involved */
+	int sys_errno;	    /* errno of the failed system call, or 0 */
 	char where[48];	    /* the policy field or jail step, or "" */
 	char message[1024]; /* what was tried, on what, why it failed */
 	char remedy[512];   /* what to do about it, or "" */
 };
 
-/* The name of an error code: "input", "refused", ... */
+/* Returns the name of an error code: "input", "refused", ... */
 REMIT_API const char *remit_code_name(enum remit_code code);
+
+/* ---- opening ---- */
 
 struct remit;
 struct remit_result;
 
 struct remit_options {
-	/* A shared keeper's socket. NULL: REMIT_KEEPER if that is set, else
-	   $XDG_RUNTIME_DIR/remit/keeper.sock if a keeper answers there, else
-	   a private keeper that lives as long as this struct remit. */
+	/* The socket of a shared keeper. If NULL, the library uses
+	   REMIT_KEEPER if that is set, else $XDG_RUNTIME_DIR/remit/keeper.sock
+	   if a keeper answers there, else a private keeper that lives as long
+	   as this struct remit. */
 	const char *keeper_path;
-	/* Not 0: a private keeper in any case. */
+	/* If not 0, always start a private keeper. */
 	int private_keeper;
-	/* The remit command, which is also the keeper. NULL: the one
-	   installed with this library. */
+	/* Path of the remit command, which is also the keeper's program. If
+	   NULL, the one that was installed with this library. */
 	const char *command_path;
 };
 
+/* Finds or starts a keeper. `opt` may be NULL: all defaults. */
+REMIT_API int remit_open(struct remit **out, const struct remit_options *opt,
+			 struct remit_error *err);
+/* Closes `r`, and ends its keeper if that is private. Close all sessions
+   first. */
+REMIT_API void remit_close(struct remit *r);
+
+/* Returns the version of the library: "1.2.3". */
+REMIT_API const char *remit_version(void);
+
+/* ---- jobs ---- */
+
 enum remit_stream { REMIT_STDOUT = 1, REMIT_STDERR = 2 };
 
-/* A file that the code finds in its workspace when it starts. */
+/* A file that is put into the workspace before the code starts. */
 struct remit_file {
-	/* Where: relative to /workspace, or absolute and below it. */
+	/* Its path in the jail: relative to /workspace, or absolute and below
+	   /workspace. */
 	const char *path;
-	/* What: a regular file of the caller, or else these bytes. */
+	/* Its contents: those of this regular file of the caller, or `bytes`
+	   if this is NULL. */
 	const char *host_path;
 	const char *bytes;
 	size_t len;
 };
 
-/* One form of what the code shows: text/plain, image/png, ... */
+/* One form of a displayed object, such as text/plain or image/png. */
 struct remit_part {
 	const char *mime;
 	const char *bytes; /* text is UTF-8 */
 	size_t len;
 };
 
-/* The value of the code's last expression, or something it displayed: the same
-   thing in several forms. */
+/* An object that the code displayed, or the value of its last expression: the
+   same object in several forms. */
 struct remit_display {
-	int is_value;
+	int is_value; /* not 0: the value of the last expression */
 	const struct remit_part *parts;
 	size_t part_count;
 };
 
-/* What a person says to a question. */
+/* The answer to a question (see on_question). */
 enum remit_answer {
 	REMIT_DENY,
 	REMIT_ALLOW_ONCE,
-	REMIT_ALLOW_RUN,    /* for the rest of this run */
-	REMIT_ALLOW_ALWAYS, /* the asker is to remember it, if it can */
+	REMIT_ALLOW_RUN, /* and do not ask again in this run */
+	/* Like REMIT_ALLOW_RUN. The frontend that asks should also remember
+	   the answer for later runs, if it can. */
+	REMIT_ALLOW_ALWAYS,
 };
 
-/* Something the code wants that nobody has allowed or refused yet. */
+/* A request of the code that the policy neither allows nor refuses. */
 struct remit_question {
 	const char *kind;    /* "tool" or "host" */
-	const char *subject; /* the tool's name; host:port */
-	/* The tool's arguments as JSON, of any length and from the code: not
-	   safe for a terminal as it is. NULL: there is no more to say. */
+	const char *subject; /* the name of the tool, or HOST:PORT */
+	/* The arguments of the tool call as JSON, or NULL for other kinds. The
+	   code chose this text: it has any length, and must be escaped before
+	   it is shown on a terminal. */
 	const char *detail;
 };
 
-/* When a call of a tool must be allowed by on_question. */
+/* ---- tools ---- */
+
+/* When on_question must allow a tool call. */
 enum remit_approval {
 	REMIT_APPROVAL_NEVER,
-	REMIT_APPROVAL_ALWAYS, /* each call */
-	REMIT_APPROVAL_FIRST,  /* the first; its answer is for the whole run */
+	REMIT_APPROVAL_ALWAYS, /* before each call */
+	REMIT_APPROVAL_FIRST,  /* before the first call of a run */
 };
 
-/* A call that waits for its answer. */
+/* A tool call that has not been answered. */
 struct remit_tool_call;
 
 /*
- * Something of the caller's that the code may call, as a function of this name
- * and by call_tool(). docs/guide/tools.md tells how it looks from inside.
+ * A function of the caller that the code may call: as a Python function of
+ * this name, or by call_tool(). docs/guide/tools.md describes what the code
+ * sees.
  */
 struct remit_tool {
 	const char *name;	 /* a Python identifier of at most 64 bytes */
 	const char *description; /* for people and models, or NULL */
-	/* A JSON Schema of the arguments, which are always an object; NULL: any
-	   object. A keyword that is not checked is refused, not ignored. */
+	/* A JSON Schema of the arguments, which are always one JSON object. If
+	   NULL, any object is accepted. A schema with a keyword that Remit does
+	   not check is refused. */
 	const char *schema_json;
 	enum remit_approval approval;
 	/*
-	 * Called by the thread that waits for the run, one call after the
-	 * other, with arguments that the schema allows. It answers by
-	 * remit_tool_reply() or remit_tool_fail(), exactly once: now, or later
-	 * from any thread. Until it returns, the run's output and its other
-	 * calls wait; what takes long is handed to a thread.
+	 * Called in the thread that waits for the run, one call at a time, with
+	 * arguments that match the schema. Every call must be answered exactly
+	 * once by remit_tool_reply() or remit_tool_fail(), either before this
+	 * function returns or later from any thread. The run's output and its
+	 * other calls wait until this function returns, so pass long work to
+	 * another thread. `arguments_json` is valid until it returns.
 	 */
 	void (*call)(void *user, struct remit_tool_call *call,
 		     const char *arguments_json, size_t len);
 	void *user;
 };
 
-/* The tool's name. */
+/* Returns the name of the tool. */
 REMIT_API const char *remit_tool_call_name(const struct remit_tool_call *call);
 /*
- * Readable as soon as nobody waits for the answer any more (the run has ended).
- * The call must be answered all the same; then the descriptor is closed.
+ * Returns a descriptor that becomes readable when the run has ended and the
+ * answer is no longer needed. The call must be answered nevertheless; that
+ * closes the descriptor.
  */
 REMIT_API int remit_tool_call_over_fd(const struct remit_tool_call *call);
 /*
- * Answer a call, with one JSON value or with a message that becomes a
- * ToolError. The call is gone afterwards. What is no JSON becomes a ToolError
- * too. After the end of the run an answer has no effect.
+ * Answer a call with one JSON value, or with a message that the code receives
+ * as a ToolError. A reply that is not valid JSON is delivered as a ToolError,
+ * too. Both functions free the call. An answer after the end of the run has no
+ * effect.
  */
 REMIT_API void remit_tool_reply(struct remit_tool_call *call, const char *json,
 				size_t len);
 REMIT_API void remit_tool_fail(struct remit_tool_call *call,
 			       const char *message);
 
+/* A program and its inputs: a run, or one cell of a session. Initialise it with
+   REMIT_JOB_INIT. */
 struct remit_job {
 	const char *code;
 	size_t code_len;
-	/* Shown in tracebacks; NULL: "main.py". One that begins with
-	   "/workspace/" is as if it lay there: modules beside it can be
-	   imported. */
+	/* The program's name in tracebacks. If NULL, "main.py". A name that
+	   begins with "/workspace/" also puts its directory on the import
+	   path. */
 	const char *name;
 	const char *stdin_bytes;
 	size_t stdin_len;
-	/* Read and passed on behind stdin_bytes as the run lasts, if >= 0. */
+	/* If >= 0, read while the run lasts and passed to the program after
+	   stdin_bytes. */
 	int stdin_fd;
 	const char *const *argv; /* sys.argv[1:], NULL-terminated, or NULL */
 	const char *policy_json; /* NULL: the default policy */
 	const struct remit_file *files;
 	size_t file_count;
-	/* A folder for the files that the policy's artifact_export_paths
-	   name; NULL: none leaves the jail. It is made if it is missing. What
-	   is there already is never changed: see artifacts_skipped. */
+	/* The directory that receives the files which the policy's
+	   artifact_export_paths match; created if missing. Existing files are
+	   never changed: see artifacts_skipped in the result. If NULL, no file
+	   leaves the jail. */
 	const char *artifacts_dir;
 	/* Called with each piece of output as it arrives, or NULL. */
 	void (*on_output)(void *user, enum remit_stream stream,
 			  const char *bytes, size_t len);
 	/* Called with each display as it arrives, in order with the output,
-	   and with the value; or NULL. */
+	   and at the end with the value; or NULL. */
 	void (*on_display)(void *user, const struct remit_display *d);
-	/* What the code may call; it is told to no other run. */
+	/* The tools that the code may call. Other runs do not see them. */
 	const struct remit_tool *tools;
 	size_t tool_count;
-	/* Asked by the thread that waits for the run, before anything is done
-	   that needs an answer. NULL: the answer is REMIT_DENY. */
+	/* Called in the thread that waits for the run, before an action that
+	   needs an answer. If NULL, the answer is REMIT_DENY. */
 	enum remit_answer (*on_question)(void *user,
 					 const struct remit_question *q);
-	/* Called with each line about packages that are being installed before
-	   the run, or NULL. The text is foreign: it may hold anything. */
+	/* Called with each line of output of the package installation that
+	   precedes the run, or NULL. The text is untrusted: escape it before it
+	   is shown on a terminal. */
 	void (*on_progress)(void *user, const char *line, size_t len);
-	/* Polled while the run lasts if >= 0: when it becomes readable the
-	   program gets SIGINT, and two seconds later it is killed. */
+	/* If >= 0, polled while the run lasts. When it becomes readable the
+	   program gets SIGINT, and it is killed two seconds later. */
 	int interrupt_fd;
 	/* Called while the run lasts, at least ten times a second and after
-	   each signal that this thread got, or NULL. Not 0: as if
-	   interrupt_fd had become readable. For hosts whose signal handlers
-	   only leave a mark, such as interpreters. */
+	   each signal that this thread received, or NULL. If it returns a value
+	   other than 0, the effect is that of a readable interrupt_fd. For
+	   hosts such as interpreters, whose signal handlers only set a flag. */
 	int (*on_wait)(void *user);
-	/* Of a cell: somebody types it. Code that is not complete is not run
-	   (the result's session says so), the value of an expression is
-	   printed, and stdin_fd is read only when sys.stdin is. */
+	/* Cells only. If not 0, a person types the code: incomplete code is not
+	   run ("incomplete" in the result's session), the value of an
+	   expression is printed, and stdin_fd is read only when the code reads
+	   sys.stdin. */
 	int interactive;
-	/* Of a cell: the namespace that it runs in, by name; NULL: "main". All
-	   are of one interpreter: files and imports are the session's, the
-	   working folder is each one's own. `fresh`, if not 0: what was in it
-	   is forgotten first. */
+	/* Cells only. The name of the namespace that the cell runs in; NULL:
+	   "main". All namespaces of a session share one interpreter, its
+	   imported modules and its files. Each has its own variables and its
+	   own current directory. If `fresh` is not 0, the variables of the
+	   namespace are deleted first. */
 	const char *context;
 	int fresh;
-	/* Of a cell: "NAME=VALUE", NULL-terminated, or NULL: variables of the
-	   environment while it runs; what they were before, they are after. */
+	/* Cells only. Environment variables while the cell runs, "NAME=VALUE",
+	   NULL-terminated, or NULL. Their old values are restored afterwards.
+	 */
 	const char *const *env;
-	/* Not 0: less time than the policy's `timeout`, which it cannot
-	   exceed. */
+	/* If not 0, a shorter limit than the policy's `timeout`. A longer one
+	   has no effect. */
 	unsigned long long timeout_ms;
-	/* Programs of one tenant together get as much processor time as one
-	   program of another tenant, or as one without a tenant, where the
-	   capability cgroup_share exists (see `remit doctor`), and two of a
-	   keeper's installers at most. NULL: none. */
+	/* A name that groups runs for fair scheduling, or NULL. All programs
+	   of one tenant together get the same share of processor time as all
+	   programs of another tenant, or as one program without a tenant; this
+	   needs the capability cgroup_share (see `remit doctor`). A tenant may
+	   run at most two package installations of a keeper at a time. */
 	const char *tenant;
-	void *user;
+	void *user; /* passed to all callbacks of this job */
 };
 
 /* A job with every member at its default. */
 #define REMIT_JOB_INIT { .stdin_fd = -1, .interrupt_fd = -1 }
 
-REMIT_API int remit_open(struct remit **out, const struct remit_options *opt,
-			 struct remit_error *err);
-REMIT_API void remit_close(struct remit *r);
-
 /*
- * Run one program in a fresh jail and wait for its end. A program that fails,
- * is refused or is killed is a result, not an error: -1 means that there is
- * no result at all.
+ * Run one program in a fresh jail and wait until it ends. Returns 0 with a
+ * result also if the program fails, is refused or is killed: the result's
+ * status says which. Returns -1 only if there is no result at all.
  */
 REMIT_API int remit_run(struct remit *r, const struct remit_job *job,
 			struct remit_result **out, struct remit_error *err);
 
+/* ---- sessions ---- */
+
 /*
- * A session: one jail with one interpreter for many cells. Variables, imports
- * and files live on from cell to cell. Each cell has its own timeout,
- * cpu_seconds and output caps; memory, processes and disk are the session's.
- * A cell that is over its time gets SIGINT, and two seconds later its jail is
- * killed: then the result's "session" says "ended", and so does every further
- * cell until remit_session_reset(). An idle session ends after session_idle.
+ * A session is one jail with one interpreter that runs many cells. Variables,
+ * imports and files persist from cell to cell. Each cell has its own timeout,
+ * cpu_seconds and output caps; memory, processes and disk are shared by the
+ * whole session.
  *
- * One cell at a time: a second thread gets REMIT_E_BUSY. Sessions are closed
- * or dropped before their struct remit.
+ * A cell that exceeds its time gets SIGINT; if it has not stopped two seconds
+ * later, its jail is killed. Then the state in the result's "session" is
+ * "ended", also for every later cell, until remit_session_reset(). A session
+ * that is idle for session_idle ends as well.
+ *
+ * A session runs one cell at a time: a second thread gets REMIT_E_BUSY. Close
+ * or drop all sessions before remit_close().
  */
 struct remit_session;
 
 /*
- * What a credential of the policy whose value is "given:NAME" has for one: it
- * goes to the proxy, and is in no result, plan or log. At most eight, of at
- * most 4095 bytes each.
+ * The value of a credential whose policy entry ends in "given:NAME". Only the
+ * network proxy receives it; no result, plan or log contains it. At most eight
+ * secrets of at most 4095 bytes each.
  */
 struct remit_secret {
 	const char *name;
@@ -276,85 +328,102 @@ struct remit_secret {
 
 struct remit_session_options {
 	const char *policy_json; /* NULL: the default policy */
-	/* As in struct remit_job: files leave when the session is closed, or
-	   when its jail was ended. */
+	/* As in struct remit_job. Files are exported when the session is
+	   closed, or when its jail has ended. */
 	const char *artifacts_dir;
-	/* What all cells may call; on_question is each cell's own. */
+	/* The tools that all cells may call. on_question is a member of each
+	   cell's job. */
 	const struct remit_tool *tools;
 	size_t tool_count;
-	/* It may have branches: see remit_session_fork(). */
+	/* If not 0, the session may have branches: see remit_session_fork(). */
 	int forkable;
 	const struct remit_secret *secrets;
 	size_t secret_count;
-	/* As in struct remit_job, for the installation of its packages. */
+	/* As in struct remit_job; also used when packages are installed. */
 	const char *tenant;
 };
 
-/* -1 also if the policy is refused: err has the field and the remedy. */
+/* Starts a session. `opt` may be NULL: all defaults. If the policy is refused,
+   returns -1 with the field and the remedy in *err. */
 REMIT_API int remit_session_open(struct remit *r,
 				 const struct remit_session_options *opt,
 				 struct remit_session **out,
 				 struct remit_error *err);
-/* One cell. The job's policy_json and artifacts_dir must be NULL, and it has no
-   tools of its own. Its files
-   replace those of the same name. interrupt_fd is as for runs, but nobody is
-   killed. */
+/* Runs one cell and waits until it ends. The job's policy_json, artifacts_dir
+   and tools must be NULL. Its files replace existing files of the same name.
+   interrupt_fd sends SIGINT to the cell as for runs, but the cell is not
+   killed afterwards. */
 REMIT_API int remit_session_run(struct remit_session *s,
 				const struct remit_job *job,
 				struct remit_result **out,
 				struct remit_error *err);
-/* From any thread or signal handler: KeyboardInterrupt for the cell that runs,
-   if one does. */
+/* Raises KeyboardInterrupt in the running cell, if there is one. May be called
+   from any thread and from a signal handler. */
 REMIT_API void remit_session_interrupt(struct remit_session *s);
-/* From any thread: its jail ends at once, as by remit_session_drop(). The call
-   that waits for it, and every later one, fails with REMIT_E_GONE. It is to be
-   dropped all the same. */
+/* Ends the jail at once, without commit or export. May be called from any
+   thread. The call that is waiting for the session, and every later one, fails
+   with REMIT_E_GONE. The session must still be freed with
+   remit_session_drop(). */
 REMIT_API void remit_session_kill(struct remit_session *s);
 /*
- * Write now what the cells so far have changed in folders of mode rw, instead
- * of at the end: the result has changes, changes_skipped and committed. Threads
- * that a cell left running stand still meanwhile. Refused if the policy allows
- * processes.
+ * Write the changes that cells have made in directories of mode rw to the host
+ * now, instead of when the session is closed. The result has changes,
+ * changes_skipped and committed. Threads that a cell left running are paused
+ * meanwhile. Refused if the policy allows subprocesses.
  */
 REMIT_API int remit_session_commit(struct remit_session *s,
 				   struct remit_result **out,
 				   struct remit_error *err);
-/* A fresh jail; nothing of the old one is left, and nothing more is
-   committed. */
+/* Replaces the jail with a fresh one. Everything in the old jail is lost, and
+   its uncommitted changes are discarded. */
 REMIT_API int remit_session_reset(struct remit_session *s,
 				  struct remit_error *err);
 /*
- * A branch: an independent copy of the session as it is between two cells,
- * with its variables, its files and its working folder. What one does from then
- * on the other does not see; random generators are seeded anew. A branch is a
- * session like any other, with limits of its own, and may have branches. The
- * policy's `branches` bounds how many a session and all its branches have.
+ * Create a branch: an independent copy of the session as it is between two
+ * cells, with its variables, files and current directory. Later changes in one
+ * are not visible in the other, and random generators are seeded again. A
+ * branch is an ordinary session with its own limits, and may have branches
+ * itself. The policy's `branches` limits the number of branches of a session,
+ * including those of its branches. `artifacts_dir` is that of the branch.
  *
- * Refused (REMIT_E_REFUSED) if the session was not opened forkable, or if both
- * would share something: another thread, an open file, shared memory, tasks of
- * an event loop. The session goes on then.
+ * Fails with REMIT_E_REFUSED if the session was not opened as forkable, or if
+ * both sessions would share something: another thread, an open file, shared
+ * memory, or tasks of an event loop. The session itself continues.
  */
 REMIT_API int remit_session_fork(struct remit_session *s,
 				 const char *artifacts_dir,
 				 struct remit_session **out,
 				 struct remit_error *err);
+
+/* Ends the session properly: runs Python's exit handlers, commits directories
+   of mode rw and exports artifacts. Frees the session even on failure, unless a
+   cell is running (REMIT_E_BUSY). */
+REMIT_API int remit_session_close(struct remit_session *s,
+				  struct remit_result **out,
+				  struct remit_error *err);
+/* Ends the session at once, without commit or export, and frees it. */
+REMIT_API void remit_session_drop(struct remit_session *s);
+
+/* ---- files of a session ---- */
+
 /*
- * Files of a session, between two cells. The work is done inside the jail, by
- * its own process: what the code may not do is an error here too, and a program
- * that lies can lie about its own files and nothing else. Names are of bytes:
- * relative to /workspace, or absolute.
+ * Operations on files of a session, between two cells. The session's own
+ * process performs them inside the jail, so an operation that is forbidden for
+ * the code fails here as well, and a hostile program can give wrong answers
+ * about its own files only. A path consists of bytes, and is absolute or
+ * relative to /workspace.
  */
 enum remit_file_op {
 	REMIT_FILE_READ = 1, /* `length` bytes from `offset` on */
-	REMIT_FILE_WRITE,    /* makes the folders above; replaces or appends */
-	REMIT_FILE_LIST,     /* a folder, `depth` levels of it */
+	REMIT_FILE_WRITE,    /* replace or append; creates parent directories */
+	REMIT_FILE_LIST,     /* a directory, down to `depth` levels */
 	REMIT_FILE_STAT,
-	REMIT_FILE_MAKE,   /* a folder and those above; EEXIST if it is there */
-	REMIT_FILE_MOVE,   /* to `to`, and in place of what is there */
-	REMIT_FILE_REMOVE, /* with all that is below */
+	REMIT_FILE_MAKE, /* a directory and its parents; EEXIST if it exists */
+	REMIT_FILE_MOVE, /* to `to`, replacing what is there */
+	REMIT_FILE_REMOVE, /* a directory with everything below it */
 };
 
-/* The most that one answer holds: bytes, entries, levels. */
+/* The limits of one answer: bytes, entries, levels. */
 #define REMIT_FILE_READ_MAX  ((size_t)64 * 1024 * 1024)
 #define REMIT_FILE_LIST_MAX  10000
 #define REMIT_FILE_DEPTH_MAX 64
@@ -362,15 +431,16 @@ enum remit_file_op {
 struct remit_file_task {
 	enum remit_file_op op;
 	const char *path;
-	const char *to; /* of a move */
-	/* Of a write: no more than the policy's input_bytes. */
+	const char *to; /* MOVE: the new path */
+	/* WRITE: the contents, at most the policy's input_bytes. */
 	const char *bytes;
 	size_t len;
-	int append;
-	/* Of a read. `length` 0: as much as may be. */
+	int append; /* WRITE: if not 0, append instead of replacing */
+	/* READ: the first byte, and how many. A `length` of 0 means as many as
+	   possible. */
 	unsigned long long offset;
 	size_t length;
-	unsigned depth; /* of a list; 0 is 1 */
+	unsigned depth; /* LIST: levels to descend; 0 means 1 */
 };
 
 enum remit_file_type {
@@ -381,27 +451,29 @@ enum remit_file_type {
 };
 
 struct remit_file_entry {
-	const char *path; /* absolute, as the code names it */
+	const char *path; /* absolute, as the code sees it */
 	enum remit_file_type type;
-	unsigned mode; /* permissions */
+	unsigned mode; /* permission bits */
 	unsigned long long size;
 	long long modified_ns; /* since 1970 */
-	const char *target;    /* of a link, else NULL */
+	const char *target;    /* of a symbolic link, else NULL */
 };
 
 struct remit_file_answer {
-	const char *bytes; /* of a read, NUL-terminated behind the last */
+	const char *bytes; /* READ: the bytes, and a NUL after them */
 	size_t len;
-	/* Of a list, by name; of a read, write, stat or make the one. */
+	/* LIST: the entries, sorted by name. READ, WRITE, STAT and MAKE: one
+	   entry, for the file itself. */
 	const struct remit_file_entry *entries;
 	size_t entry_count;
-	int truncated; /* there are more than REMIT_FILE_LIST_MAX */
+	int truncated; /* LIST: more than REMIT_FILE_LIST_MAX entries exist */
 };
 
 /*
- * -1 with REMIT_E_INPUT and sys_errno (ENOENT, EACCES, ENOSPC, ...) if the jail
- * would not do it, and with REMIT_E_BUSY while a cell runs. A session that does
- * not answer in 30 seconds is ended, as by a cell that does not stop.
+ * Perform one operation. Returns -1 with REMIT_E_INPUT and sys_errno (ENOENT,
+ * EACCES, ENOSPC, ...) if the operation failed in the jail, and with
+ * REMIT_E_BUSY while a cell runs. A session that does not answer within 30
+ * seconds is ended. Free *out with remit_file_answer_free().
  */
 REMIT_API int remit_session_file(struct remit_session *s,
 				 const struct remit_file_task *task,
@@ -409,44 +481,43 @@ REMIT_API int remit_session_file(struct remit_session *s,
 				 struct remit_error *err);
 REMIT_API void remit_file_answer_free(struct remit_file_answer *a);
 
-/* End it properly: what Python does at its end is done, folders of mode rw are
-   committed, artifacts are written. Frees the session, whatever comes of it,
-   unless a cell is running (REMIT_E_BUSY). */
-REMIT_API int remit_session_close(struct remit_session *s,
-				  struct remit_result **out,
-				  struct remit_error *err);
-/* End it at once: nothing is committed and nothing exported. */
-REMIT_API void remit_session_drop(struct remit_session *s);
+/* ---- information ---- */
 
 /*
- * What a model should be told that writes code for this policy and these tools:
- * text for its prompt, made from the plan, so that it says nothing that is not
- * so here. `session`: not 0 if its programs will be cells of a session. free()
- * the text. -1 also if the policy is refused.
+ * Write instructions for the prompt of a model that writes code for this
+ * policy and these tools. They are derived from the plan, so they state only
+ * what is true on this host. Set `session` to not 0 if the programs will be
+ * cells of a session. Free *text with free(). Returns -1 also if the policy is
+ * refused.
  */
 REMIT_API int remit_instructions(struct remit *r, const char *policy_json,
 				 const struct remit_tool *tools,
 				 size_t tool_count, int session, char **text,
 				 struct remit_error *err);
 
-/* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
-   JSON object; free() it. */
+/* Describes what the keeper is doing (pools, zygotes, sessions, memory,
+   latency) as one JSON object. Free *json with free(). */
 REMIT_API int remit_status(struct remit *r, char **json,
 			   struct remit_error *err);
 
-/* "ok", "error", "timeout", ...: remit(1) lists them. */
+/* ---- results ---- */
+
+/* The pointers that these functions return are valid until
+   remit_result_free(). */
+
+/* Returns how the run ended: "ok", "error", "timeout", ...; remit(1) lists all
+   statuses. */
 REMIT_API const char *remit_result_status(const struct remit_result *res);
-/* The exit code that `remit run` would give: remit(1) has the table. */
+/* Returns the exit code that `remit run` would have; remit(1) has the table. */
 REMIT_API int remit_result_exit_code(const struct remit_result *res);
-/* The whole result as one JSON object, valid until remit_result_free(). */
+/* Returns the whole result as one JSON object. */
 REMIT_API const char *remit_result_json(const struct remit_result *res);
-/* What the program wrote, NUL-terminated behind the last byte. */
+/* Returns the program's output, with a NUL after the last byte. `len` may be
+   NULL. */
 REMIT_API const char *remit_result_output(const struct remit_result *res,
 					  enum remit_stream stream,
 					  size_t *len);
 REMIT_API void remit_result_free(struct remit_result *res);
-
-REMIT_API const char *remit_version(void);
 
 #ifdef __cplusplus
 }
