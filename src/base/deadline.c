@@ -17,8 +17,8 @@ static const struct {
 	},
 	[DEADLINE_ANSWER] = {
 		.name = "answer",
-		/* With matplotlib it builds a font list, which takes seconds.
-		 */
+		/* If matplotlib is installed, this builds its font list, which
+		   takes seconds. */
 		.ms = 60000,
 		.late = "the interpreter did not describe itself",
 	},
@@ -30,7 +30,7 @@ static const struct {
 	[DEADLINE_IMPORT] = {
 		.name = "import",
 		.ms = 60000,
-		.late = "the modules of preload were not imported",
+		.late = "the modules of the field preload were not imported",
 	},
 	[DEADLINE_FORK] = {
 		.name = "fork",
@@ -50,7 +50,7 @@ static const struct {
 	[DEADLINE_STOP] = {
 		.name = "stop",
 		.ms = 2000,
-		.late = "nothing was written: the code did not stop",
+		.late = "no changes were written: the code did not stop",
 	},
 	[DEADLINE_COMMIT] = {
 		.name = "commit",

@@ -1,9 +1,9 @@
 /*
- * deadline: how long Remit waits for what it has started itself. A slow machine
- * can miss any of these, so a missed deadline is never an internal error: it is
- * "busy", with the deadline's name, its length and what to do.
+ * deadline: how long Remit waits for processes that it has started itself. A
+ * slow machine can miss any deadline, so a missed one is never an internal
+ * error: it is "busy", with the deadline's name, its length and what to do.
  *
- * The deadlines of a policy (timeout, session_idle, ...) are the plan's.
+ * The deadlines of a policy (timeout, session_idle, ...) are in the plan.
  */
 #ifndef REMIT_DEADLINE_H
 #define REMIT_DEADLINE_H
@@ -22,19 +22,19 @@ enum deadline {
 	DEADLINE_FILE,	  /* a session to answer a request for a file */
 	DEADLINE_STOP,	  /* a session to stop for a commit */
 	DEADLINE_COMMIT,  /* changes to be written to the host */
-	DEADLINE_KEYRING, /* the kernel to collect the keyrings of the dead */
+	DEADLINE_KEYRING, /* the kernel to free the keyrings of ended runs */
 	DEADLINE_GROUP,	  /* another keeper to release a control group */
 	DEADLINE_COUNT,
 };
 
-/* A test build takes its length in ms from REMIT_DEADLINES, if it is there by
-   name: "start=500,file=2000". */
+/* Returns the length of a deadline. A test build reads lengths in ms from the
+   variable REMIT_DEADLINES: "start=500,file=2000". */
 uint64_t deadline_us(enum deadline d);
 
 /* Fills *err with REMIT_E_BUSY and returns -1. */
 int deadline_missed(struct remit_error *err, enum deadline d);
 
-/* The same with a sentence that another process got from deadline_missed(). */
+/* The same, with a sentence that another process got from deadline_missed(). */
 int deadline_busy(struct remit_error *err, const char *sentence);
 
 #endif

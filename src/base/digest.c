@@ -46,7 +46,7 @@ sha256_schedule(uint32_t w[BLOCK], const unsigned char *block)
 	}
 }
 
-/* Steps 2 to 4; s[0] to s[7] are the standard's a to h. */
+/* Section 6.2.2, steps 2 to 4. s[0] to s[7] are a to h of the standard. */
 static void
 sha256_compress(uint32_t state[WORDS], const unsigned char *block)
 {

@@ -1,7 +1,7 @@
 /*
- * digest: fingerprints of bytes. SHA-256 is one that nobody can forge (FIPS
- * 180-4), for audits and for what is kept by its content; FNV-1a is a quick
- * one of 64 bits, for names of cache files.
+ * digest: fingerprints of bytes. SHA-256 (FIPS 180-4) cannot be forged; it is
+ * for audits and for content-addressed files. FNV-1a is a fast fingerprint of
+ * 64 bits, for names of cache files.
  */
 #ifndef REMIT_DIGEST_H
 #define REMIT_DIGEST_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 64 hexadecimal digits and a NUL. */
+/* The size of 64 hexadecimal digits and a NUL. */
 #define SHA256_TEXT 65
 
 #define SHA256_BLOCK 64
@@ -17,7 +17,7 @@
 
 struct sha256 {
 	uint32_t state[SHA256_WORDS];
-	unsigned char rest[SHA256_BLOCK]; /* less than a block */
+	unsigned char rest[SHA256_BLOCK]; /* bytes of an incomplete block */
 	uint64_t len;
 };
 
@@ -25,14 +25,14 @@ struct sha256 {
 	{ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, \
 		     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } }
 
-/* Piece by piece; nothing is added behind the end. */
+/* For data in pieces. Nothing may be added after sha256_end(). */
 void sha256_add(struct sha256 *h, const void *bytes, size_t len);
 void sha256_end(struct sha256 *h, char out[SHA256_TEXT]);
 
-/* All at once. */
+/* For data in one piece. */
 void sha256_text(const void *bytes, size_t len, char out[SHA256_TEXT]);
 
-/* FNV-1a. Not for anything an adversary can choose. */
+/* FNV-1a. Not for input that an adversary can choose. */
 
 struct hash {
 	uint64_t value;
@@ -40,7 +40,7 @@ struct hash {
 
 #define HASH_INIT { .value = UINT64_C(14695981039346656037) }
 
-void hash_text(struct hash *h, const char *text); /* with its NUL */
+void hash_text(struct hash *h, const char *text); /* including its NUL */
 void hash_bytes(struct hash *h, const void *bytes, size_t len);
 void hash_number(struct hash *h, uint64_t n);
 

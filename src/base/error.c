@@ -119,7 +119,8 @@ quote_bare(char *out, size_t size, const char *text)
 {
 	size_t n = strnlen(text, size);
 
-	/* Bytes 10xxxxxx continue a UTF-8 character: cut before its first. */
+	/* Bytes 10xxxxxx continue a UTF-8 character: cut before its first
+	   byte. */
 	if (n == size) {
 		n--;
 		while (n && ((unsigned char)text[n] & 0xc0) == 0x80)

@@ -1,11 +1,11 @@
 /*
- * glibc_level: keeps the wheel's level, and so its name, at manylinux_2_36 or
- * older where it is built with a newer C library.
+ * glibc_level: keeps the wheel compatible with manylinux_2_36 or older, even if
+ * it is built with a newer C library.
  *
- * From glibc 2.38 on, headers turn strtol() and its relatives into functions of
- * C23, which older systems lack; they differ by the prefix "0b" alone. Debian's
- * static jansson calls them too. A shared module that is linked with this file
- * calls the old functions.
+ * From glibc 2.38 on, headers redirect strtol() and similar functions to C23
+ * variants, which older systems lack; these differ only in that they accept the
+ * prefix "0b". Debian's static jansson calls them, too. A shared module that is
+ * linked with this file calls the old functions.
  *
  * No header is included: it would rename the functions here as well.
  */

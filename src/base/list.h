@@ -13,11 +13,11 @@ struct list {
 	size_t count;
 };
 
-/* Add a copy. -1 with errno ENOMEM. */
+/* Adds a copy. Returns -1 with errno ENOMEM. */
 int list_add(struct list *l, const char *text) must_check;
 int list_copy(struct list *to, const struct list *from) must_check;
 void list_free(struct list *l);
-/* Whether one of them is this text. */
+/* Whether the list contains this text. */
 bool list_has(const struct list *l, const char *text);
 
 #endif

@@ -60,7 +60,7 @@ loop_want(struct loop *l, struct source *s, uint32_t events)
 	epoll_ctl(l->fd, EPOLL_CTL_MOD, s->fd, &e);
 }
 
-/* What came for it already is for nobody. */
+/* Discards events of this round that have not been dispatched. */
 static void
 loop_forget_events(struct loop *l, struct source *s)
 {
@@ -106,7 +106,7 @@ loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us)
 	t->at_us = at_us;
 }
 
-/* The one that rings first, or NULL. */
+/* Returns the timer that rings first, or NULL. */
 static struct timer *
 first_timer(const struct loop *l)
 {
@@ -160,8 +160,8 @@ loop_run_deferred(struct loop *l)
 	}
 }
 
-/* A handler has returned. The call of `after` may leave work, and what that
-   leaves must not wait for the next event. */
+/* Called after each handler. The hook `after` may defer more work, which must
+   not wait for the next event. */
 static void
 loop_run_after(struct loop *l)
 {
@@ -172,7 +172,7 @@ loop_run_after(struct loop *l)
 	} while (l->first_deferred);
 }
 
-/* Milliseconds until the next is due, or -1. */
+/* Returns the milliseconds until the next timer, or -1 if none is set. */
 static int
 loop_timer_ms(const struct loop *l)
 {
@@ -184,8 +184,8 @@ loop_timer_ms(const struct loop *l)
 	return t->at_us > now ? (int)((t->at_us - now + 999) / 1000) : 0;
 }
 
-/* Those that are due by now: one that is set again meanwhile, for a moment that
-   has come already, must not keep events from being dispatched. */
+/* Rings the timers that are due now. The time is read once: a timer that sets
+   itself again for a past time must not starve events. */
 static void
 loop_ring_timers(struct loop *l)
 {
@@ -205,7 +205,8 @@ loop_stay_awake(struct loop *l, uint64_t us)
 	l->awake_until_us = us ? loop_now_us() + us : 0;
 }
 
-/* Whoever got the processor meanwhile wants it more. */
+/* If sched_yield() takes longer than this, another thread needs the
+   processor. */
 #define YIELD_US 50
 
 static int
@@ -233,12 +234,12 @@ loop_wait(struct loop *l, int ms)
 {
 	int n = ms && l->awake_until_us ? loop_wait_awake(l) : 0;
 
-	/* A signal may have stopped it. */
+	/* A signal handler may have stopped the loop. */
 	return n || l->stop ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
 }
 
-/* What came in the same round as an event whose handler does not want it any
-   more is nobody's either. */
+/* A handler of the same round may have changed the events that the source waits
+   for, so the mask is checked again. */
 static void
 loop_dispatch(struct loop *l, const struct epoll_event *e)
 {
@@ -254,7 +255,7 @@ loop_dispatch(struct loop *l, const struct epoll_event *e)
 int
 loop_run(struct loop *l, struct remit_error *err)
 {
-	/* Work that was deferred before the loop began. */
+	/* Runs work that was deferred before the loop began. */
 	if (l->first_deferred)
 		loop_run_after(l);
 	while (!l->stop) {
@@ -266,8 +267,8 @@ loop_run(struct loop *l, struct remit_error *err)
 		for (int i = 0; i < l->batch_count && !l->stop; i++)
 			loop_dispatch(l, &l->batch[i]);
 		l->batch_count = 0;
-		/* Who waits in vain is told what has come before its time is
-		   over: this thread may be the one that was late. */
+		/* Dispatch ready descriptors before expired timers: if this
+		   thread was late, the awaited event may already be here. */
 		if (!wait && !l->stop)
 			loop_ring_timers(l);
 	}

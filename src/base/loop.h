@@ -1,9 +1,9 @@
 /*
- * loop: one thread waits for descriptors and for moments in time, and calls
- * who asked for them. A source or timer may be removed by any handler, at any
- * time, also while others of the same round wait for their call; and what a
- * source no longer wants it is not told. What has come is told before a timer
- * rings.
+ * loop: an event loop for one thread. It waits for descriptors (sources) and
+ * timers, and calls their handlers. Any handler may remove any source or timer
+ * at any time, even if events of the same round are still to be dispatched; a
+ * source is never called for events that it no longer waits for. Ready
+ * descriptors are dispatched before expired timers.
  */
 #ifndef REMIT_LOOP_H
 #define REMIT_LOOP_H
@@ -28,12 +28,12 @@ struct source {
 
 struct timer {
 	struct timer *next;
-	uint64_t at_us; /* by loop_now_us(); 0: not set */
+	uint64_t at_us; /* on the clock of loop_now_us(); 0: not set */
 	void (*ring)(void *owner);
 	void *owner;
 };
 
-/* Work that a handler leaves for when it has returned. */
+/* Work that runs after the current handler has returned. */
 struct deferred {
 	struct deferred *next;
 	bool queued;
@@ -46,9 +46,10 @@ struct deferred {
 struct loop {
 	int fd;
 	bool stop;
-	void (*after)(void *owner); /* after each event and its work, if set */
+	void (*after)(void *owner); /* called after each event and its deferred
+				       work, if set */
 	void *after_owner;
-	struct timer *timers; /* those that are set */
+	struct timer *timers; /* the timers that are set */
 	struct deferred *first_deferred, *last_deferred;
 	uint64_t awake_until_us;
 	struct epoll_event batch[LOOP_BATCH];
@@ -63,29 +64,31 @@ void loop_free(struct loop *l);
 int loop_add(struct loop *l, struct source *s, int fd, uint32_t events,
 	     void (*ready)(void *owner, uint32_t events), void *owner,
 	     struct remit_error *err) must_check;
-/* What was waited for by one is from now on by the other, which is new. */
+/* Moves a watched descriptor to `to`, which must be unused, with a new
+   owner. */
 void loop_move(struct loop *l, struct source *from, struct source *to,
 	       void *owner);
-/* Change what is waited for; nothing to do if the source is not added. */
+/* Changes the events to wait for. Has no effect if the source is not added. */
 void loop_want(struct loop *l, struct source *s, uint32_t events);
-/* Before the descriptor is closed. */
+/* Must be called before the descriptor is closed. Has no effect if the source
+   is not added. */
 void loop_remove(struct loop *l, struct source *s);
 
-/* Call ring(owner) once, at that moment or soon after; 0: never mind. */
+/* Calls ring(owner) once, at that time or soon after. 0 cancels the timer. */
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us);
 
 /*
- * Call run(owner) once, from the loop itself: when the handler that runs now
- * has returned, before any other event is dispatched, in the order in which the
- * work was deferred. Nothing happens if it is queued already.
+ * Calls run(owner) once from the loop, after the current handler has returned
+ * and before any other event is dispatched, in the order of the calls of
+ * loop_defer(). Has no effect if the work is already queued.
  */
 void loop_defer(struct loop *l, struct deferred *d);
-/* Before its owner is freed. */
+/* Cancels the work. Must be called before its owner is freed. */
 void loop_undefer(struct loop *l, struct deferred *d);
 
-/* Something is expected that comes sooner than this thread falls asleep and is
-   woken: stay awake for it, so long at most, and until somebody else has had
-   the processor for a while. 0: it has come. */
+/* Busy-waits for events instead of sleeping, for an event that is expected
+   sooner than this thread could be woken. Ends after `us`, or when another
+   thread needed the processor for a while. 0 ends it at once. */
 void loop_stay_awake(struct loop *l, uint64_t us);
 
 int loop_run(struct loop *l, struct remit_error *err) must_check;

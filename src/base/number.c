@@ -36,7 +36,8 @@ number_mul(uint64_t a, uint64_t b)
 uint64_t
 number_whole(double d)
 {
-	/* Anything else is undefined as an integer (C11, 6.3.1.4). */
+	/* Converting NaN or a number out of range is undefined (C11,
+	   6.3.1.4). */
 	if (!(d >= 1))
 		return 0;
 	return d < 0x1p64 ? (uint64_t)d : UINT64_MAX;

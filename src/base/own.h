@@ -1,10 +1,10 @@
 /*
- * own: values that are released at the end of their scope, and those that live
- * as long as anything holds them.
+ * own: values that are released at the end of their scope, and values that are
+ * freed with their last reference.
  *
  *	own_fd int fd = openat(...);		closed at end of scope
  *	own(buf) struct buf b = BUF_INIT(cap);	buf_free() at end of scope
- *	*out = take_fd(&fd);			handed over, visibly
+ *	*out = take_fd(&fd);			transfers ownership, visibly
  */
 #ifndef REMIT_OWN_H
 #define REMIT_OWN_H
@@ -17,7 +17,7 @@
 #define must_check	       __attribute__((warn_unused_result))
 #define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Needs a function `type_free(struct type *)`. */
+/* Requires a function `type_free(struct type *)`. */
 #define own(type) __attribute__((cleanup(type##_free)))
 #define own_fd	  __attribute__((cleanup(own_fd_close)))
 #define own_mem	  __attribute__((cleanup(own_mem_free)))
@@ -57,12 +57,12 @@ take_fd(int *fd)
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /*
- * How many hold a value. Safe between threads; whoever finds the value in a
- * list must still keep the list locked until it holds it.
+ * Counts references to a value; safe between threads. Code that finds the value
+ * in a list must keep the list locked until it has taken its reference.
  *
  *	refcount_inc(&r->refs);
  *	if (refcount_dec_and_test(&r->refs))
- *		room_free(r);
+ *		hosted_free(r);
  */
 
 struct refcount {
@@ -77,14 +77,14 @@ refcount_inc(struct refcount *r)
 	__atomic_add_fetch(&r->count, 1, __ATOMIC_RELAXED);
 }
 
-/* True for the last: then nothing else holds the value. */
+/* Returns true for the last reference: the caller frees the value. */
 static inline bool
 refcount_dec_and_test(struct refcount *r)
 {
 	return __atomic_sub_fetch(&r->count, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* Whether anything holds it now. */
+/* Whether any reference exists now. */
 static inline bool
 refcount_is_held(const struct refcount *r)
 {

@@ -91,7 +91,7 @@ proc_file(pid_t pid, int fd, struct proc_file *out)
 	return 0;
 }
 
-/* A line of its memory map's sum, "\nName:". */
+/* Reads the line that begins with "\nName:" in the sum of the memory map. */
 static uint64_t
 proc_smaps_bytes(pid_t pid, const char *line)
 {
@@ -132,9 +132,10 @@ is_thread_stopped(int tasks, const char *name)
 	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return true; /* it has ended */
+		return true; /* the thread has ended */
 	text[n] = '\0';
-	/* Its name is before, and may hold anything. */
+	/* The state follows the program's name, which may contain any
+	   character. */
 	state = strrchr(text, ')');
 	return state && state[1] == ' ' && strchr("TtZX", state[2]);
 }

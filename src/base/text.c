@@ -3,7 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the character at `s`, 0 if it is invalid, -1 if it is cut off. */
+/* Returns the length of the character at `s`, 0 if it is invalid, -1 if it is
+   truncated. */
 static int
 utf8_length(const unsigned char *s, size_t len)
 {
@@ -86,7 +87,7 @@ text_to_json(const char *bytes, size_t len)
 	return json_stringn(buf_text(&out), out.len);
 }
 
-/* More than any number takes. */
+/* More bytes than any number needs. */
 #define NUMBER_BYTES 40
 
 static size_t
@@ -102,7 +103,6 @@ escaped_len(const char *text, size_t len)
 	return n;
 }
 
-/* At least as long as the JSON is. */
 size_t
 text_json_bound(const json_t *value)
 {
@@ -132,7 +132,8 @@ text_json_bound(const json_t *value)
 	}
 }
 
-/* The words that most members of a result are, without the parser's set-up. */
+/* Most members of a result are one of these words; they need no call of the
+   JSON writer. */
 static const char *
 short_json(const json_t *value)
 {
@@ -210,7 +211,7 @@ base64_value(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters; `keep` of the three bytes count. */
+/* Decodes four characters to `keep` (1 to 3) bytes. */
 static int
 base64_decode_group(const char *text, size_t keep, char *out)
 {
@@ -225,7 +226,7 @@ base64_decode_group(const char *text, size_t keep, char *out)
 	}
 	for (size_t i = 0; i < keep; i++)
 		out[i] = (char)(bits >> (16 - 8 * i));
-	/* Bits that are nobody's must be zero: one text for each bytes. */
+	/* Unused bits must be zero, so that equal bytes have equal texts. */
 	return bits & ((UINT32_C(1) << (8 * (3 - keep))) - 1) ? -1 : 0;
 }
 
@@ -285,7 +286,7 @@ base64_encode(const char *bytes, size_t len)
 
 /* ---- the shape of a JSON text ---- */
 
-/* Behind the string that begins here. */
+/* Returns the position after the string that begins here. */
 static const char *
 after_string(const char *at, const char *end)
 {

@@ -18,13 +18,13 @@ beneath_open(int directory, const char *path, uint64_t flags)
 			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
 
-	/* Those say how to read, which O_PATH does not. */
+	/* openat2(2) refuses these flags together with O_PATH. */
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
 	return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
-/* The directory of this name (`len` bytes), made if it is missing. */
+/* Opens the directory with this name of `len` bytes. Creates it if missing. */
 static int
 make_below(int directory, const char *path, size_t len, mode_t mode)
 {

@@ -1,6 +1,6 @@
 /*
- * beneath: open what lies below a directory that others may have filled: by no
- * link, into no other mount, and without waiting for anybody.
+ * beneath: open paths below a directory with untrusted contents, without
+ * following links, crossing mounts or waiting for another process.
  */
 #ifndef REMIT_BENEATH_H
 #define REMIT_BENEATH_H
@@ -9,18 +9,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Flags as of open(2). A path that is or leads through a link fails with
-   ELOOP, but for O_PATH, which opens the link itself. */
+/* Opens a path with the flags of open(2). A path that contains a symbolic link
+   fails with ELOOP; with O_PATH, a link as the last component is opened
+   itself. */
 int beneath_open(int directory, const char *path, uint64_t flags);
 
-/* The directory in which the last name of a relative path is, made with `mode`
-   as far as it is missing, and opened by O_PATH; *name is that last name.
-   Unlike beneath_open() it goes into mounts, which a root has. -1 with errno.
- */
+/* Opens the parent directory of a relative path with O_PATH. Creates missing
+   directories with `mode`. *name is the last component of the path. Unlike
+   beneath_open() this enters mounts, which the jail's root contains. Returns -1
+   with errno. */
 int beneath_make_parent(int directory, const char *path, mode_t mode,
 			const char **name);
 
-/* "." and ".." of readdir(3). */
+/* Whether a name of readdir(3) is "." or "..". */
 bool beneath_is_dots(const char *name);
 
 #endif

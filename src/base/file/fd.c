@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- descriptors that travel ---- */
+/* ---- sending descriptors ---- */
 
 uint32_t
 pass_mask(const int *fds, size_t count)
@@ -84,8 +84,8 @@ pass_recv_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS)
 			*sender = ((struct ucred *)(void *)CMSG_DATA(c))->pid;
-		/* One at the most: the kernel puts all that were sent into it.
-		 */
+		/* There is at most one: the kernel puts all descriptors into
+		   one control message. */
 		if (c->cmsg_type == SCM_RIGHTS) {
 			*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 			memcpy(got, CMSG_DATA(c), *count * sizeof(int));
@@ -110,7 +110,7 @@ pass_place(const int *got, size_t got_count, uint32_t mask, int *fds,
 	return n == got_count ? 0 : -1;
 }
 
-/* ---- which descriptors a process goes on with ---- */
+/* ---- closing descriptors ---- */
 
 static int
 by_number(const void *a, const void *b)

@@ -15,7 +15,7 @@ part_at(const char *text)
 	return (struct part){ text, strcspn(text, "/") };
 }
 
-/* The text behind a part; "" at the end. */
+/* Returns the text after a part and its slash; "" at the end. */
 static const char *
 after_part(struct part p)
 {
@@ -40,7 +40,7 @@ has_wildcard(struct part p)
 	return memchr(p.at, '*', p.len) || memchr(p.at, '?', p.len);
 }
 
-/* Bytes of the UTF-8 character at `at`, and 1 if it is none. */
+/* Returns the length of the UTF-8 character at `at`, or 1 if it is invalid. */
 static size_t
 utf8_length(const char *at, size_t len)
 {
@@ -51,8 +51,8 @@ utf8_length(const char *at, size_t len)
 	return n;
 }
 
-/* The last star is the only one that must be tried again: those before it
-   have found the earliest place there is. */
+/* Only the last star needs backtracking: each star before it has already
+   matched at the earliest possible position. */
 static bool
 name_matches(struct part pattern, struct part name)
 {
@@ -86,7 +86,8 @@ name_matches(struct part pattern, struct part name)
 	return p == pattern.len;
 }
 
-/* The pattern is used up: is what is left of the path what it stands for? */
+/* Called at the end of the pattern: whether it matches everything that is left
+   of the path. `last` is the pattern's last part. */
 static bool
 is_rest(const char *rest, struct part last)
 {
@@ -117,7 +118,7 @@ glob_matches(const char *pattern, const char *path)
 			last = p;
 			if (*pattern || !*path)
 				continue;
-			/* The last part stands for all that is left. */
+			/* As the last part it matches the whole rest. */
 			for (; *path; path = after_part(part_at(path)))
 				if (is_hidden(part_at(path)))
 					return false;

@@ -2,13 +2,13 @@
  * glob: patterns for paths below a directory, such as "*.csv" or "out/" with
  * two stars behind it.
  *
- *	*	any text within one name, also none
+ *	*	any text within one name, may be empty
  *	?	one character of a name
- *	**	any names, also none; as the last part at least one
+ *	**	any number of names; as the last part at least one
  *
- * None of them stands for a dot that a name begins with. All else stands for
- * itself. A pattern whose last part has no star and no question mark stands
- * for a file, or for all that is below a directory.
+ * None of them matches a dot at the beginning of a name. All other characters
+ * match themselves. A pattern whose last part has no star and no question mark
+ * matches a file, or everything below a directory.
  *
  * Pattern and path are relative, without empty parts, "." and "..". Matching
  * takes no more time than the product of both lengths.

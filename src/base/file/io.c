@@ -6,7 +6,7 @@ write_some(int fd, const void *bytes, size_t len, off_t at)
 	return at < 0 ? write(fd, bytes, len) : pwrite(fd, bytes, len, at);
 }
 
-/* From a place on, or (negative) where the descriptor is. */
+/* Writes at an offset; if that is negative, at the descriptor's position. */
 static int
 write_from(int fd, const char *bytes, size_t len, off_t at)
 {
@@ -16,7 +16,7 @@ write_from(int fd, const char *bytes, size_t len, off_t at)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
-			errno = ENOSPC; /* or the loop would never end */
+			errno = ENOSPC; /* or this would never end */
 		if (n <= 0)
 			return -1;
 		bytes += n;

@@ -10,7 +10,7 @@
 #include "base/file/io.h"
 #include "base/text.h"
 
-/* More than Remit writes for one interpreter. */
+/* More than Remit writes to the cache for one interpreter. */
 #define TRIAL_BYTES (1024 * 1024)
 
 static int
@@ -24,8 +24,8 @@ path_make_private(const char *path, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "stat %s", path);
 	if (st.st_uid != geteuid() || st.st_mode & 022)
 		return fail(err, REMIT_E_INPUT,
-			    "%s must belong to you and be writable to nobody "
-			    "else",
+			    "%s must belong to you and must not be writable by "
+			    "other users",
 			    path);
 	return 0;
 }
@@ -51,7 +51,7 @@ path_cache_dir(char **out, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
 	if (asprintf(&own, "%s/remit", directory) < 0) {
 		own = NULL;
-		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
+		return fail_sys(err, REMIT_E_MEMORY, "cache directory");
 	}
 	if (path_make_private(own, err) < 0)
 		return -1;
@@ -128,7 +128,8 @@ path_own_dir(char **out, struct remit_error *err)
 	slash = strrchr(exe, '/');
 	*out = strndup(exe, slash ? (size_t)(slash - exe) : 0);
 	if (!*out)
-		return fail_sys(err, REMIT_E_MEMORY, "own folder");
+		return fail_sys(err, REMIT_E_MEMORY,
+				"directory of the program");
 	return 0;
 }
 
@@ -151,7 +152,7 @@ path_lies_in(const char *path, const char *directory)
 int
 path_read_file(struct buf *b, const char *path, struct remit_error *err)
 {
-	/* Not to hang on a FIFO. */
+	/* Without O_NONBLOCK, opening a FIFO would block. */
 	own_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
@@ -197,7 +198,8 @@ has_control(const char *s, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 
-		/* The second row of control characters is two bytes long. */
+		/* U+0080 to U+009F are control characters, too: c2 80 to c2
+		   9f. */
 		if (c < 0x20 || c == 0x7f ||
 		    (c == 0xc2 && (unsigned char)s[i + 1] < 0xa0))
 			return true;

@@ -1,6 +1,6 @@
 /*
- * path: directories that Remit keeps things in, files read whole, and paths
- * that may be made outside of a jail by a name from inside.
+ * path: Remit's directories, reading and writing whole files, and checks for
+ * path names that come from inside a jail.
  */
 #ifndef REMIT_PATH_H
 #define REMIT_PATH_H
@@ -10,48 +10,52 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The remedy when there is no cache. */
+/* The remedy if there is no usable cache. */
 #define PATH_CACHE_REMEDY                                                   \
 	"Set XDG_CACHE_HOME to an existing directory that belongs to you, " \
 	"that only you can write, and that has space left."
 
-/* $XDG_CACHE_HOME/remit or ~/.cache/remit, made if missing (mode 0700, owned
-   by us). *out is a new string. Returns -1 if there is no such directory, or
-   if another user could have written to it: callers go on without a cache. */
+/* Finds $XDG_CACHE_HOME/remit or ~/.cache/remit, and creates it if missing,
+   with mode 0700. *out is a new string. Returns -1 if that fails, or if another
+   user could have written to the directory: callers then work without a
+   cache. */
 int path_cache_dir(char **out, struct remit_error *err) must_check;
 
-/* Write a file to the cache and remove it again. Returns -1 if that fails. */
+/* Writes a file to the cache and removes it again. Returns -1 if that fails. */
 int path_cache_try(struct remit_error *err) must_check;
 
-/* Where a shared keeper of this user listens unless it is told otherwise:
-   $XDG_RUNTIME_DIR/remit/keeper.sock; for root without one /run/remit. */
+/* Writes the default socket path of this user's shared keeper:
+   $XDG_RUNTIME_DIR/remit/keeper.sock; for root without that variable
+   /run/remit/keeper.sock. Returns -1 with errno. */
 int path_keeper_socket(char *out, size_t size) must_check;
 
-/* The directory of the running program, a new string. */
+/* Finds the directory of the running program. *out is a new string. */
 int path_own_dir(char **out, struct remit_error *err) must_check;
 
-/* The last name of a path, in it. */
+/* Returns the last component of a path, a pointer into it. */
 const char *path_name(const char *path);
-/* Whether a path is `directory` or lies in it, by their texts alone. */
+/* Whether a path is `directory` or below it. Compares only the texts. */
 bool path_lies_in(const char *path, const char *directory);
 
-/* All of a regular file, up to b->cap. Errors have errno's text. */
+/* Reads all of a regular file, up to b->cap. Errors contain the text of
+   errno. */
 int path_read_file(struct buf *b, const char *path,
 		   struct remit_error *err) must_check;
 
-/* Write a file whole: a new one beside it, then renamed over it. */
+/* Writes a file atomically: to a temporary file in the same directory, which is
+   then renamed. */
 int path_write_file(const char *path, const char *text, size_t len,
 		    struct remit_error *err) must_check;
 
 /*
- * Paths that may be made outside of a jail by a name from inside.
+ * Names from inside a jail that may be used for files outside.
  *
- * A plain path is relative, and each of its names is UTF-8 without control
- * characters, is not "." or "..", does not begin with a dash (a command would
- * take it for an option) and is at most 255 bytes long.
+ * A plain path is relative. Each component is UTF-8 without control characters,
+ * is at most 255 bytes long, is not "." or "..", and does not begin with a
+ * dash, which commands would parse as an option.
  */
 
-/* With its NUL. */
+/* The maximum length, including the NUL. */
 #define PLAIN_PATH_SIZE 4096
 
 bool plain_name(const char *name);

@@ -3,7 +3,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* The first that fits decides (IANA's registries of special addresses). */
+/* The first matching row decides. Source: IANA's registries of special
+   addresses. */
 static const struct {
 	unsigned char first[4];
 	unsigned bits;
@@ -27,7 +28,7 @@ static const struct {
 	{ { 224 }, 3, ADDRESS_NEVER },
 };
 
-/* Here the other way round: what is not named is nobody's. */
+/* For IPv6 the default is the opposite: an address in no row is unassigned. */
 static const struct {
 	unsigned char first[16];
 	unsigned bits;
@@ -35,7 +36,7 @@ static const struct {
 } v6[] = {
 	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32, ADDRESS_NEVER },
 	{ { 0x20, 0x01, 0x00 }, 23, ADDRESS_NEVER }, /* Teredo, ORCHID */
-	{ { 0x20, 0x02 }, 16, ADDRESS_NEVER },	     /* an IPv4 inside */
+	{ { 0x20, 0x02 }, 16, ADDRESS_NEVER }, /* contains an IPv4 address */
 	{ { 0x3f, 0xff, 0x00 }, 20, ADDRESS_NEVER },
 	/* Metadata services, fd00:ec2::254 and fd20:ce::254. */
 	{ { 0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54 }, 128, ADDRESS_NEVER },
@@ -127,7 +128,7 @@ address_read(const char *text, struct address *out)
 void
 address_show(const struct address *a, char out[ADDRESS_TEXT])
 {
-	/* There is room for any. */
+	/* Cannot fail: ADDRESS_TEXT fits any address. */
 	inet_ntop(a->is_v6 ? AF_INET6 : AF_INET, a->bytes, out, ADDRESS_TEXT);
 }
 

@@ -1,5 +1,5 @@
 /*
- * address: IPv4 and IPv6 addresses, and whose they are.
+ * address: IPv4 and IPv6 addresses, and whether they are public.
  */
 #ifndef REMIT_ADDRESS_H
 #define REMIT_ADDRESS_H
@@ -15,7 +15,7 @@ struct address {
 	unsigned char bytes[16]; /* the first 4 for IPv4 */
 };
 
-/* The most that one name is followed to. */
+/* The maximum number of addresses that are used for one name. */
 #define ADDRESSES_MAX 8
 
 struct addresses {
@@ -25,31 +25,34 @@ struct addresses {
 
 enum address_class {
 	ADDRESS_PUBLIC,
-	ADDRESS_PRIVATE, /* of a site: for entries that say so */
-	ADDRESS_NEVER,	 /* this machine, its link (metadata), nobody */
+	ADDRESS_PRIVATE, /* of a site: only for policy entries with the word
+			    "private" */
+	ADDRESS_NEVER,	 /* this machine, its link (metadata services), or
+			    unassigned */
 };
 
 enum address_class address_class(const struct address *a);
 
 struct address address_v4(in_addr_t address);
 
-/* The longest text of one, with its NUL (INET6_ADDRSTRLEN). */
+/* The size of the longest text, with its NUL (INET6_ADDRSTRLEN). */
 #define ADDRESS_TEXT 46
 
-/* Four decimal numbers, or IPv6: inet_pton(3). -1 if it is neither. */
+/* Parses an IPv4 address of four decimal numbers, or an IPv6 address
+   (inet_pton(3)). Returns -1 if the text is neither. */
 int address_read(const char *text, struct address *out) must_check;
-/* The one form in which it is compared and shown. */
+/* Writes the normal form of an address, for comparing and showing. */
 void address_show(const struct address *a, char out[ADDRESS_TEXT]);
 
 bool address_equal(const struct address *a, const struct address *b);
-/* Of one family, and the first bits are the same. */
+/* Whether both are of one family and have the same first bits. */
 bool address_is_in(const struct address *a, const struct address *net,
 		   unsigned bits);
 
-/* For connect(2); returns the length. */
+/* Converts for connect(2). Returns the length. */
 socklen_t address_socket(const struct address *a, uint16_t port,
 			 struct sockaddr_storage *out);
-/* The other way round. */
+/* Converts back. */
 struct address address_of_socket(const struct sockaddr_storage *s,
 				 uint16_t *port);
 

@@ -8,7 +8,7 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The one letter in one case; 0 if it may not be in a name. */
+/* Returns the letter in lower case, or 0 if a name may not contain it. */
 static char
 host_letter(char c)
 {
@@ -26,7 +26,7 @@ label_is_fine(const char *label, size_t len)
 	       label[len - 1] != '-';
 }
 
-/* 0x is how some write numbers. */
+/* Some resolvers parse 0x... as a number. */
 static bool
 is_number(const char *label)
 {
