@@ -6,7 +6,7 @@
 
 #define DUMP (JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
 
-/* The document with `middle` in place of what lies between start and end. */
+/* Writes the document with the text from start to end replaced by `middle`. */
 static int
 edit_splice(const struct buf *document, const char *start, const char *end,
 	    const char *middle, struct buf *out)
@@ -19,8 +19,8 @@ edit_splice(const struct buf *document, const char *start, const char *end,
 	return buf_add(out, end, (size_t)(text + document->len - end));
 }
 
-/* One more item, behind the last and with the same blanks before it; an only
-   one may have none. */
+/* Adds an item after the last one, with the same blanks before it. If there are
+   none before the only item, adds one blank. */
 static int
 edit_add_item(const struct buf *document, struct json_span container,
 	      const char *item, struct buf *out)
@@ -44,7 +44,7 @@ edit_add_item(const struct buf *document, struct json_span container,
 			   out);
 }
 
-/* The whole value of the field, where the document does not name it. */
+/* Adds the whole value of a field that the document does not have. */
 static int
 edit_add_member(const struct buf *document, struct json_span all,
 		const struct field *f, const struct policy *wanted,
@@ -116,8 +116,8 @@ policy_edit_grant(const struct buf *document, const struct field *f,
 
 	if (!field_is_switch(f) && f->type != FIELD_LIST &&
 	    f->type != FIELD_PATHS)
-		return fail(err, REMIT_E_INPUT, "%s: is no list and no switch",
-			    f->name);
+		return fail(err, REMIT_E_INPUT,
+			    "%s is neither a list nor a switch", f->name);
 	if (read_document(&wanted, document, err) < 0 ||
 	    field_set_text(&wanted, f, text, err) < 0)
 		return -1;
@@ -127,7 +127,8 @@ policy_edit_grant(const struct buf *document, const struct field *f,
 		return -1;
 	if (!policies_are_equal(&wanted, &got))
 		return fail(err, REMIT_E_INTERNAL,
-			    "%s: the document would not say what it should",
+			    "%s: the edited document does not have the "
+			    "expected value",
 			    f->name);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * policy_edit: a policy document that grants one thing more. All else in its
- * text stays as it was: order, blanks, how numbers are written.
+ * policy_edit: adds one grant to the text of a policy document. The rest of the
+ * text is unchanged: the order, the blanks and the form of numbers.
  */
 #ifndef REMIT_POLICY_EDIT_H
 #define REMIT_POLICY_EDIT_H
@@ -9,9 +9,10 @@
 #include "policy/fields/field.h"
 
 /*
- * Write the document with a switch turned on, or an entry added to a list, as
- * a flag with this text would do it. What comes out is read again: it differs
- * from the old policy by that field only, or nothing is written.
+ * Appends to *out the document with a switch turned on or an entry added to a
+ * list, as a flag with this text would do. The new document is parsed again for
+ * a check: if it differs from the old policy in anything but that field, this
+ * fails.
  */
 int policy_edit_grant(const struct buf *document, const struct field *f,
 		      const char *text, struct buf *out,

@@ -7,7 +7,7 @@
 	"Allow unprivileged user namespaces (sysctl "                       \
 	"kernel.unprivileged_userns_clone=1 and user.max_user_namespaces, " \
 	"or the container's seccomp profile), or run as root. "             \
-	"--preset landlock accepts a weaker wall that needs none."
+	"--preset landlock accepts a weaker wall that does not need them."
 
 const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_USER_NAMESPACE] = {
@@ -28,11 +28,8 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_MOUNT] = {
 		.name = "mount_namespace",
 		.needed = true,
-		.sentence = "a root of its own with tmpfs and read-only binds",
-		.remedy = "A container's runtime forbids mounts: allow user "
-			  "namespaces in its profile, or accept a weaker wall: "
-			  "--preset landlock. On Ubuntu install the AppArmor "
-			  "profile from share/remit/apparmor/remit.",
+		.sentence = "a private root with tmpfs and read-only binds",
+		.remedy = "The container runtime may forbid mounts: allow user namespaces in its profile, or accept a weaker wall with --preset landlock. On Ubuntu, install the AppArmor profile from share/remit/apparmor/remit.",
 	},
 	[CAN_PIVOT_ROOT] = {
 		.name = "pivot_root",
@@ -44,10 +41,7 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_IDMAPPED_MOUNTS] = {
 		.name = "idmapped_mounts",
 		.sentence = "host folders readable to a jail started by root",
-		.remedy = "They need Linux 5.12 and a file system that "
-			  "supports them, which overlayfs, the root of most "
-			  "containers, does not. Run as an ordinary user, "
-			  "who needs none.",
+		.remedy = "They need Linux 5.12 and a file system that supports them; overlayfs, the root of most containers, does not. Run as an ordinary user, who does not need them.",
 	},
 	[CAN_PID_NAMESPACE] = {
 		.name = "pid_namespace",
@@ -65,16 +59,12 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.name = "no_user_namespaces_inside",
 		.needed = true,
 		.sentence = "no further user namespaces inside the jail",
-		.remedy = "Mount /proc with /proc/sys writable, which "
-			  "containers forbid, or accept a weaker wall: --preset "
-			  "landlock.",
+		.remedy = "Mount /proc with a writable /proc/sys, which containers forbid, or accept a weaker wall with --preset landlock.",
 	},
 	[CAN_MEMFD_NOEXEC] = {
 		.name = "memfd_noexec",
 		.sentence = "memory files cannot be executed",
-		.remedy = "Needs Linux 6.3 and root; without it the filter "
-			  "refuses memory files where subprocesses are "
-			  "granted.",
+		.remedy = "Needs Linux 6.3 and root. Without it the filter refuses memory files if the policy allows subprocesses.",
 	},
 	[CAN_LANDLOCK] = {
 		.name = "landlock",
@@ -99,59 +89,47 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_SELF_TEST] = {
 		.name = "self_test",
 		.needed = true,
-		.sentence = "the finished jail holds against attempts from "
-			    "inside",
-		.remedy = "Something on this kernel does not do what it says: "
-			  "please report it with the output of remit doctor.",
+		.sentence = "the finished jail withstands attempts from inside",
+		.remedy = "A mechanism of this kernel does not work as documented: please report it with the output of remit doctor.",
 	},
 	[CAN_OVERLAY] = {
 		.name = "overlay",
-		.sentence = "folders whose changes are held back until the end "
-			    "(modes rw and overlay)",
-		.remedy = "Needs Linux 6.6 with overlayfs. Mount the folder ro, and "
-			  "give files back with --export.",
+		.sentence = "folders whose changes are kept apart until the end (modes rw and overlay)",
+		.remedy = "Needs Linux 6.6 with overlayfs. Mount the folder ro, and export files with --export.",
 	},
 	[CAN_LANDLOCK_TIER] = {
 		.name = "landlock_tier",
-		.sentence = "a weaker jail without namespaces, if it is named",
-		.remedy = "Needs Linux 6.2 with Landlock and seccomp; started "
-			  "by root also the rights to change user and to kill.",
+		.sentence = "a weaker jail without namespaces, if the policy names it",
+		.remedy = "Needs Linux 6.2 with Landlock and seccomp. If started by root, also the rights to change user and to kill.",
 	},
 	[CAN_CGROUP_MEMORY] = {
 		.name = "cgroup_memory",
 		.sentence = "one memory limit for all processes of a run",
-		.remedy = "Run where a systemd can be asked for a group (a "
-			  "session of your own), in a leaf of a cgroup that "
-			  "is yours, or as root.",
+		.remedy = "Run in a login session with a user systemd, in a leaf of a cgroup that you own, or as root.",
 	},
 	[CAN_CGROUP_PIDS] = {
 		.name = "cgroup_pids",
 		.sentence = "a second count of processes and threads",
-		.remedy = "As for cgroup_memory; rlimit_nproc keeps the field "
-			  "without it.",
+		.remedy = "As for cgroup_memory. Without it rlimit_nproc enforces the field.",
 	},
 	[CAN_CGROUP_CPU] = {
 		.name = "cgroup_cpu",
 		.sentence = "processor time of all processes of a run",
-		.remedy = "As for cgroup_memory; rlimit_cpu keeps the field "
-			  "for one process.",
+		.remedy = "As for cgroup_memory. Without it rlimit_cpu enforces the field for one process.",
 	},
 	[CAN_CGROUP_KILL] = {
 		.name = "cgroup_kill",
-		.sentence = "thousands of processes die in one step",
-		.remedy = "Needs Linux 5.14 and a writable cgroup v2 folder; "
-			  "killing pid 1 works without it, more slowly.",
+		.sentence = "all processes of a run are killed in one step",
+		.remedy = "Needs Linux 5.14 and a writable cgroup v2 directory. Without it pid 1 is killed, which is slower.",
 	},
 	[CAN_CGROUP_SHARE] = {
 		.name = "cgroup_share",
-		.sentence = "processor time is divided between the keys of a "
-			    "server",
-		.remedy = "As for cgroup_memory; without it programs of one "
-			  "key slow down those of others.",
+		.sentence = "processor time is divided fairly between the keys of a server",
+		.remedy = "As for cgroup_memory. Without it programs of one key slow down those of others.",
 	},
 };
 
-/* A bare jail stands or falls as a whole. */
+/* The capabilities of a bare jail are probed as one. */
 static bool
 is_needed(enum capability c, enum tier tier)
 {
@@ -174,7 +152,7 @@ host_lacks(const struct host *h, enum tier tier)
 	return lacks;
 }
 
-/* A kernel that names no version is not old. */
+/* A kernel whose version cannot be parsed counts as new. */
 static bool
 is_older(const struct host *h, unsigned major, unsigned minor)
 {

@@ -1,7 +1,7 @@
 /*
- * host: what this machine and this user can enforce. The values come from
- * trying it in a throw-away jail (jail/probe/probe.h), never from reading
- * sysctls; here are only the facts, their names and their remedies.
+ * host: what this machine and this user can enforce. The facts come from
+ * attempts in a test jail (jail/probe/probe.h), never from reading sysctls.
+ * This module has only their names, remedies and JSON form.
  */
 #ifndef REMIT_HOST_H
 #define REMIT_HOST_H
@@ -40,9 +40,9 @@ enum capability {
 
 struct capability_info {
 	const char *name;
-	bool needed;	      /* the local tier refuses without it */
-	const char *sentence; /* what it is for */
-	const char *remedy;   /* what to do where it is missing */
+	bool needed;	      /* the tier local cannot work without it */
+	const char *sentence; /* what it provides */
+	const char *remedy;   /* what to do if it is missing */
 };
 
 extern const struct capability_info capabilities[CAN_COUNT];
@@ -52,14 +52,14 @@ struct host {
 	uint32_t uid;
 	struct {
 		bool yes;
-		char why[200]; /* how it was seen, or what failed */
+		char why[200]; /* the evidence, or what failed */
 	} can[CAN_COUNT];
 	int landlock_abi;
-	uint32_t cgroups_v2; /* which groups are of version 2, in the order of
-				the capabilities from CAN_CGROUP_MEMORY on */
-	uint32_t cpus;	     /* in this process's affinity mask */
+	uint32_t cgroups_v2; /* which control groups are of version 2: a bit for
+				each capability from CAN_CGROUP_MEMORY on */
+	uint32_t cpus;	     /* processors in this process's affinity mask */
 	uint64_t page_bytes;
-	uint64_t socket_buffer_bytes; /* one default socket's queue */
+	uint64_t socket_buffer_bytes; /* default buffer size of a socket */
 	char kernel[128];
 #ifdef REMIT_HOLES
 	uint64_t left_out; /* MECH() bits; only in test builds */
@@ -77,18 +77,19 @@ host_left_out(const struct host *h)
 #endif
 }
 
-/* Why nothing is known of a capability: what comes before it failed. */
+/* The value of `why` if a capability was not tried, because an earlier step
+   failed. */
 #define HOST_NOT_REACHED "not reached"
 
-/* A capability that a jailed tier needs and the host has not, the first that
-   was tried; or CAN_COUNT: the tier works here. */
+/* Returns the first capability that a jailed tier needs and the host lacks;
+   CAN_COUNT if the tier works here. */
 enum capability host_lacks(const struct host *h, enum tier tier);
 
-/* What to do about a capability that the host has not. */
+/* Returns what to do about a missing capability. */
 const char *host_remedy(const struct host *h, enum capability c);
 
 json_t *host_to_json(const struct host *h);
-/* For the cache: -1 if the document is not one of ours. */
+/* Reads what host_to_json() wrote. Returns -1 for any other document. */
 int host_from_json(struct host *h, const json_t *doc,
 		   struct remit_error *err) must_check;
 

@@ -40,7 +40,7 @@ read_text(const json_t *doc, const char *key, char **out,
 
 	if (!text)
 		return fail(err, REMIT_E_INPUT,
-			    "the interpreter did not say its \"%s\"", key);
+			    "the interpreter did not report its \"%s\"", key);
 	*out = strdup(text);
 	if (!*out)
 		return fail_sys(err, REMIT_E_MEMORY, "interpreter");
@@ -86,23 +86,23 @@ interpreter_check(const struct interpreter *in, const json_t *doc,
 
 	if (!kind || strcmp(kind, "cpython"))
 		return fail_refused(err, "python",
-				    "Name a CPython with --python.",
+				    "Choose a CPython with --python.",
 				    "%s is %s, not CPython", in->executable,
 				    kind ? kind : "unknown");
 	if (in->major != 3 || in->minor < 9)
-		return fail_refused(err, "python",
-				    "Name a CPython 3.9 or newer with "
-				    "--python.",
-				    "%s is Python %d.%d, and 3.9 is the oldest "
-				    "supported",
-				    in->executable, in->major, in->minor);
+		return fail_refused(
+			err, "python",
+			"Choose CPython 3.9 or newer with --python.",
+			"%s is Python %d.%d, and 3.9 is the oldest "
+			"supported",
+			in->executable, in->major, in->minor);
 	if (json_is_true(json_object_get(doc, "free_threaded")))
-		return fail_refused(err, "python",
-				    "Name an ordinary build of CPython with "
-				    "--python.",
-				    "%s is a free-threaded build, which is not "
-				    "supported",
-				    in->executable);
+		return fail_refused(
+			err, "python",
+			"Choose an ordinary build of CPython with --python.",
+			"%s is a free-threaded build, which is not "
+			"supported",
+			in->executable);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 	if (json_unpack((json_t *)doc, "{s:[i,i,i!]}", "version", &in->major,
 			&in->minor, &in->micro) < 0)
 		return fail(err, REMIT_E_INPUT,
-			    "the interpreter did not say its version");
+			    "the interpreter did not report its version");
 	if (read_text(doc, "executable", &in->executable, err) < 0 ||
 	    interpreter_check(in, doc, err) < 0 ||
 	    read_text(doc, "real", &in->real, err) < 0 ||

@@ -17,7 +17,7 @@
 #define MAX_DOCUMENT (1024 * 1024)
 #define MAX_DEPTH    8
 
-/* What is read, and what its errors are called by. */
+/* The text, and its name in error messages. */
 struct document {
 	const char *text;
 	size_t len;
@@ -141,8 +141,8 @@ policy_parse(struct policy *p, const char *text, size_t len, const char *source,
 	if (!root)
 		return -1;
 	if (!json_is_object(root))
-		return fail(err, REMIT_E_INPUT, "%s: a policy is a JSON object",
-			    d.source);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: a policy must be a JSON object", d.source);
 	if (policy_copy(&fresh, p) < 0)
 		return fail_memory(err, d.source);
 	if (document_apply(&fresh, &d, root, err) < 0)
@@ -156,7 +156,8 @@ policy_parse(struct policy *p, const char *text, size_t len, const char *source,
 static int
 open_regular(const char *path, const char *shown, struct remit_error *err)
 {
-	/* Without O_NONBLOCK a FIFO would hold us until somebody writes. */
+	/* Without O_NONBLOCK, opening a FIFO would block until it has a
+	   writer. */
 	own_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 

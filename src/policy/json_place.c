@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* A walk over the text, one token at a time. */
+/* A scan of the text, one token at a time. */
 struct walk {
 	const char *at;
 	const char *end;
@@ -14,11 +14,11 @@ struct walk {
 struct token {
 	char kind; /* '"', or the character itself, or '\0' at the end */
 	const char *start;
-	const char *end; /* behind the token */
+	const char *end; /* the byte after the token */
 	unsigned line;
 };
 
-/* Leaves the walk behind the closing quote, or at the end of the text. */
+/* Moves to the byte after the closing quote, or to the end of the text. */
 static void
 skip_string(struct walk *w)
 {
@@ -64,7 +64,7 @@ next_token(struct walk *w)
 	return t;
 }
 
-/* A key may be written with escapes: "\u0074ier" is tier. */
+/* A key may contain escapes: "\u0074ier" is tier. */
 static bool
 token_is(const struct token *t, const char *key)
 {
@@ -104,7 +104,7 @@ json_place_depth(const char *text, size_t len)
 	return deepest;
 }
 
-/* Where the value ends that begins with this token. */
+/* Returns the end of the value that begins with this token. */
 static const char *
 end_of_value(struct walk *w, struct token t)
 {
@@ -115,7 +115,7 @@ end_of_value(struct walk *w, struct token t)
 			t = next_token(w);
 		return t.end;
 	}
-	/* A number or a word is one token for each of its characters. */
+	/* Each character of a number or word is a token. */
 	while (t.kind != '"' && w->at < w->end && !is_blank(*w->at) &&
 	       !strchr(",]}", *w->at))
 		t = next_token(w);

@@ -27,7 +27,7 @@ json_value_wrong_type(const json_t *value, const char *want, const char *place,
 		    type_name(value));
 }
 
-/* C strings end at a NUL, and what stands behind it would be dropped. */
+/* C strings end at a NUL: the text after it would be lost. */
 int
 json_value_string(const json_t *value, const char **out, const char *place,
 		  struct remit_error *err)
@@ -44,8 +44,8 @@ json_value_string(const json_t *value, const char **out, const char *place,
 }
 
 /*
- * Seconds as decimal text, so that 0.1 is 100 ms exactly. Not by %f, which
- * writes the decimal point of the host program's locale.
+ * Writes seconds as decimal text, so that 0.1 is exactly 100 ms. Does not use
+ * %f, which writes the decimal point of the host program's locale.
  */
 static int
 real_to_text(double seconds, char out[JSON_VALUE_NUMBER_SIZE],
@@ -89,7 +89,7 @@ json_value_number(const struct field *f, const json_t *value, const char **text,
 	if (json_is_real(value))
 		return fail(err, REMIT_E_INPUT, "%s: must be %s", place,
 			    number_form(f));
-	/* A count has no unit, so a text can only be the one word. */
+	/* A count has no unit, so the only string is "unlimited". */
 	if (json_is_string(value) &&
 	    (f->type != FIELD_COUNT ||
 	     (f->may_be_unlimited &&

@@ -1,6 +1,6 @@
 /*
- * json_value: taking JSON values apart, with messages that say which value of
- * the document was wrong.
+ * json_value: reads JSON values, with error messages that name the value of the
+ * document.
  *
  * `place` names the value: "memory_bytes", "mounts[1].mode".
  */
@@ -11,31 +11,32 @@
 
 #define JSON_VALUE_NUMBER_SIZE 48
 
-/* "mounts[1]", or "mounts[1].mode" with a member. */
+/* Writes "mounts[1]", or "mounts[1].mode" with a member. */
 void json_value_place(char out[FIELD_PLACE_SIZE], const struct field *f,
 		      size_t i, const char *member);
 
-/* "<place>: must be <want>, not a list" */
+/* Fails with "<place>: must be <want>, not a list". */
 int json_value_wrong_type(const json_t *value, const char *want,
 			  const char *place, struct remit_error *err);
 
-/* A string without NUL. *out lives as long as value. */
+/* Reads a string without NUL. *out is valid as long as `value`. */
 int json_value_string(const json_t *value, const char **out, const char *place,
 		      struct remit_error *err) must_check;
 
-/* A number of the field's type as its flag would have it: *text is `room`,
-   or the string in value. */
+/* Converts a number of the field's type to the text of its flag. *text is
+   `storage`, or the string in `value`. */
 int json_value_number(const struct field *f, const json_t *value,
 		      const char **text, char storage[JSON_VALUE_NUMBER_SIZE],
 		      const char *place, struct remit_error *err) must_check;
 
-/* That an object has no members but these (NULL behind the last); `has` says
-   it: "a mount has host, jail, mode and max_bytes". */
+/* Checks that an object has no members but `known`, which is NULL-terminated.
+   `has` is the explanation in the error: "a mount has host, jail, mode and
+   max_bytes". */
 int json_value_members(const json_t *object, const char *const *known,
 		       const char *has, const char *place,
 		       struct remit_error *err) must_check;
 
-/* A list that is not too long. */
+/* Checks that a value is a list that is not too long. */
 int json_value_array(const struct field *f, const json_t *value,
 		     struct remit_error *err) must_check;
 

@@ -5,7 +5,7 @@
 const struct mechanism_info mechanisms[MECH_COUNT] = {
 	[MECH_MOUNT_NAMESPACE] = {
 		.name = "mount_namespace",
-		.sentence = "a read-only root that holds only what was named",
+		.sentence = "a read-only root that contains only what the policy lists",
 	},
 	[MECH_NETWORK_NAMESPACE] = {
 		.name = "network_namespace",
@@ -13,9 +13,7 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_LANDLOCK] = {
 		.name = "landlock",
-		.sentence = "a check of every path, TCP port, abstract socket "
-			    "and signal; where there are namespaces, a second "
-			    "one",
+		.sentence = "a check of every path, TCP port, abstract socket and signal; in tiers with namespaces, a second check",
 	},
 	[MECH_SECCOMP] = {
 		.name = "seccomp",
@@ -65,12 +63,11 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_AFFINITY] = {
 		.name = "affinity",
-		.sentence = "the processors the code may run on, fixed",
+		.sentence = "a fixed set of processors that the code may run on",
 	},
 	[MECH_EMPTY_ENVIRONMENT] = {
 		.name = "empty_environment",
-		.sentence = "the interpreter starts with no environment, and "
-			    "only named variables are set",
+		.sentence = "the interpreter starts with an empty environment, and only listed variables are set",
 	},
 	[MECH_TIMER] = {
 		.name = "timer",
@@ -79,42 +76,35 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_CAPTURE] = {
 		.name = "capture",
-		.sentence = "the keeper stores no more, goes on draining, and "
-			    "kills at the ceiling",
+		.sentence = "the keeper stores no more than this, discards the rest, and kills the jail at the ceiling",
 	},
 	[MECH_FRAME_CAP] = {
 		.name = "frame_cap",
-		.sentence = "the keeper takes no more bytes than this",
+		.sentence = "the keeper accepts no more bytes than this",
 	},
 	[MECH_VALIDATOR] = {
 		.name = "validator",
-		.sentence = "a look at the syntax tree before the start: a "
-			    "friendly first answer, never the wall",
+		.sentence = "a check of the syntax tree before the start: advice, not a wall",
 	},
 	[MECH_OVERLAY] = {
 		.name = "overlay",
-		.sentence = "what is written goes to an overlay of the jail's "
-			    "own; the host's files are only read",
+		.sentence = "changes go to a private overlay of the jail; the host's files are only read",
 	},
 	[MECH_COMMIT] = {
 		.name = "commit",
-		.sentence = "when all in the jail is dead, plain files and "
-			    "folders are written to the host, beneath the "
-			    "folder, if nobody else has changed them",
+		.sentence = "when all processes of the jail are dead, regular files and folders are written to the host, only below the folder, unless another process has changed them",
 	},
 	[MECH_OPENAT2] = {
 		.name = "openat2",
-		.sentence = "files are read when all in the jail is dead, "
-			    "beneath its workspace and through no link",
+		.sentence = "files are read when all processes of the jail are dead, only below its workspace and through no link",
 	},
 	[MECH_EXPORT_CAP] = {
 		.name = "export_cap",
-		.sentence = "the keeper gives out no more than this",
+		.sentence = "the keeper exports no more than this",
 	},
 	[MECH_PROXY] = {
 		.name = "proxy",
-		.sentence = "a process of its own holds the jail's only ways "
-			    "out, and connects only to what was named",
+		.sentence = "a separate process has the jail's only connections to the network, and connects only to listed hosts",
 	},
 	[MECH_CPU_CLOCK] = {
 		.name = "cpu_clock",

@@ -1,5 +1,5 @@
 /*
- * mechanism: the kernel facilities (and the few acts of the keeper) that keep
+ * mechanism: the kernel facilities, and the actions of the keeper, that enforce
  * policy fields. Their names appear in every result.
  */
 #ifndef REMIT_MECHANISM_H
@@ -43,12 +43,12 @@ enum mechanism {
 
 struct mechanism_info {
 	const char *name;     /* in results: "mount_namespace" */
-	const char *sentence; /* what it does, for people */
+	const char *sentence; /* what it does */
 };
 
 extern const struct mechanism_info mechanisms[MECH_COUNT];
 
-/* -1 if there is no mechanism of that name. */
+/* Returns -1 if there is no mechanism of that name. */
 int mechanism_find(const char *name);
 
 #endif

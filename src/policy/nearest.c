@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* No known word is longer; a longer wrong one is near to none. */
+/* No known word is longer, and no longer word is similar to one. */
 #define MAX_WORD 40
 
 static char
@@ -21,7 +21,7 @@ smallest(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* Levenshtein's distance, one row at a time. */
+/* The Levenshtein distance, computed with one row. */
 static size_t
 levenshtein_distance(const char *a, size_t alen, const char *b, size_t blen)
 {

@@ -1,5 +1,5 @@
 /*
- * nearest: the known word most like a wrong one.
+ * nearest: finds the known word that is most similar to an unknown one.
  *
  *	struct nearest n = NEAREST_INIT("memroy_bytes");
  *	nearest_try(&n, "memory_bytes", "memory_bytes");	for each word
@@ -18,9 +18,10 @@ struct nearest {
 
 #define NEAREST_INIT(text) { .wrong = (text), .distance = (size_t)-1 }
 
-/* `answer` is given back if `word` stays the nearest. '-' equals '_'. */
+/* Compares with `word`; nearest_answer() returns `answer` if it is the most
+   similar. '-' equals '_', and case is ignored. */
 void nearest_try(struct nearest *n, const char *word, const char *answer);
-/* NULL unless about two letters in three are right. */
+/* Returns NULL unless about two of three letters match. */
 const char *nearest_answer(const struct nearest *n);
 
 #endif

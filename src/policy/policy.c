@@ -32,8 +32,9 @@ const char *const policy_preset_names[] = {
 static const char *const preset_sentences[] = {
 	[PRESET_STRICT] = "small limits, for short answers",
 	[PRESET_DEFAULT] = "the default of every field",
-	[PRESET_SCIENTIFIC] = "more of all, accepting memory_fallback",
-	[PRESET_LANDLOCK] = "the tier landlock, without what it cannot keep",
+	[PRESET_SCIENTIFIC] = "larger limits, and memory_fallback is accepted",
+	[PRESET_LANDLOCK] =
+		"the tier landlock, without the limits that it cannot enforce",
 };
 
 static const struct preset_row {
@@ -59,7 +60,7 @@ static const struct preset_row {
 	{ PRESET_SCIENTIFIC, F_DISK_BYTES, "1G" },
 	{ PRESET_SCIENTIFIC, F_FILE_BYTES, "1G" },
 	{ PRESET_SCIENTIFIC, F_OPEN_FILES, "512" },
-	/* Without a memory cgroup the exact bound leaves too little address
+	/* Without a memory cgroup, the exact limit leaves too little address
 	   space for the libraries. */
 	{ PRESET_SCIENTIFIC, F_MEMORY_FALLBACK, "per_process" },
 	{ PRESET_LANDLOCK, F_TIER, "landlock" },
@@ -231,10 +232,10 @@ free_rule(struct mount_rule *m)
 	free(m->jail);
 }
 
-/* Output is kept as it came, in a buffer that may be half empty, and as text:
-   bytes that are none become three, and are there in base64 as well. What is
-   shown is there as it came and as JSON, in which a control character is six
-   bytes. */
+/* Output is kept as bytes, in a buffer that may be half empty, and as text, in
+   which an invalid byte becomes three bytes and is added in base64 as well.
+   Values and displays are kept as bytes and as JSON, in which a control
+   character takes six bytes. */
 uint64_t
 policy_result_bytes(const struct policy *p)
 {
@@ -282,16 +283,14 @@ mount_list_free(struct mount_list *m)
 const struct tier_info tiers[TIER_COUNT] = {
 	[TIER_STATIC] = {
 		.name = "static",
-		.sentence = "syntax and imports are checked in a jail, nothing "
-			    "runs",
+		.sentence = "syntax and imports are checked in a jail; nothing runs",
 		.built = true,
 		.jailed = true,
 	},
 	[TIER_UNSAFE] = {
 		.name = "unsafe",
 		.alias = "local_unsafe",
-		.sentence = "a plain subprocess with a timeout and output "
-			    "caps, and no wall",
+		.sentence = "a plain subprocess with a timeout and output caps, without a wall",
 		.built = true,
 	},
 	[TIER_LANDLOCK] = {

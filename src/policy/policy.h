@@ -1,10 +1,10 @@
 /*
- * policy: what code may do, as a flat document of fields.
+ * policy: what code may do, as a flat set of fields.
  *
  * A struct policy is always complete: policy_init() gives every field its
  * default, and presets, files and flags then change fields by the rows of the
- * field table (field.h). Nothing here asks whether the host can keep a field:
- * that is plan_build().
+ * field table (field.h). Whether the host can enforce a field is decided by
+ * plan_build().
  */
 #ifndef REMIT_POLICY_H
 #define REMIT_POLICY_H
@@ -16,12 +16,12 @@
 #include "base/error.h"
 #include "base/list.h"
 
-/* What the word "unlimited" becomes. Zero is never a limit. */
+/* The value of the word "unlimited". Zero is never a limit. */
 #define POLICY_UNLIMITED UINT64_MAX
 
 /*
- * How strong the wall is. Tiers not built yet have rows too, so that the matrix
- * can show them and a policy that names one is refused by name.
+ * How strong the wall is. Tiers that are not built yet have rows, too, so that
+ * the matrix can show them and a policy that uses one is refused by name.
  */
 enum tier {
 	TIER_STATIC,
@@ -37,15 +37,15 @@ enum tier {
 struct tier_info {
 	const char *name;
 	const char *alias;    /* accepted too, or NULL */
-	const char *sentence; /* for people */
+	const char *sentence; /* a description */
 	bool built;
-	bool jailed; /* runs in a jail (static parses in one) */
+	bool jailed; /* code runs in a jail, or (static) is parsed in one */
 	bool bare;   /* the jail is one process without namespaces */
 };
 
 extern const struct tier_info tiers[TIER_COUNT];
 
-/* By name or alias; -1 if there is none. */
+/* Finds a tier by name or alias. Returns -1 if there is none. */
 int tier_find(const char *name);
 
 enum mount_mode {
@@ -57,21 +57,21 @@ enum mount_mode {
 
 extern const char *const mount_mode_names[]; /* NULL-terminated */
 
-/* When what was written to a directory of mode rw goes to the host. */
+/* When changes in directories of mode rw are written to the host. */
 enum commit_when {
 	COMMIT_OK, /* if the program ended well */
 	COMMIT_ALWAYS,
 	COMMIT_NEVER,
 };
 
-/* What sockets lead to. */
+/* Which hosts sockets can reach. */
 enum network_access {
-	NETWORK_NONE,	/* no sockets, but to the hosts of network_allow */
-	NETWORK_PUBLIC, /* any host that is not this machine's or its site's */
+	NETWORK_NONE,	/* none but the hosts of network_allow */
+	NETWORK_PUBLIC, /* any public host */
 	NETWORK_HOST,	/* the host's own network */
 };
 
-/* Which lists the validator has for what the policy names none. */
+/* Which lists the validator uses where the policy sets none. */
 enum validator_mode {
 	VALIDATOR_OFF,
 	VALIDATOR_RELAXED,
@@ -82,7 +82,8 @@ struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
 	enum mount_mode mode;
-	uint64_t max_bytes; /* of writing; 0: the disk_bytes of the policy */
+	uint64_t max_bytes; /* limit of changes; 0: the disk_bytes of the policy
+			     */
 };
 
 struct mount_list {
@@ -171,35 +172,36 @@ int policy_init(struct policy *p) must_check;
 int policy_copy(struct policy *to, const struct policy *from) must_check;
 void policy_free(struct policy *p);
 
-/* Apply a preset: every field it names is overwritten. */
+/* Applies a preset: overwrites every field that it sets. */
 int policy_preset(struct policy *p, const char *name,
 		  struct remit_error *err) must_check;
-/* The names of the presets, NULL-terminated, and a sentence for each. */
+/* The names of the presets, NULL-terminated, and a description of each. */
 extern const char *const policy_preset_names[];
 const char *policy_preset_sentence(const char *name);
 
 /*
- * Read a policy document over *p, which stays as it was if anything in the
- * document is wrong. `source` is shown in errors ("policy.json",
- * "job"): messages read "policy.json:7: memory_bytes: ...". The key "preset"
- * is applied before all others, wherever it stands.
+ * Applies a policy document to *p. If anything in it is wrong, *p is unchanged.
+ * `source` is the name in errors ("policy.json", "job"): messages read
+ * "policy.json:7: memory_bytes: ...". The key "preset" is applied before all
+ * others, in any position.
  */
 int policy_parse(struct policy *p, const char *text, size_t len,
 		 const char *source, struct remit_error *err) must_check;
 
-/* Read a regular file of at most 1 MiB and parse it. */
+/* Applies the document in a regular file of at most 1 MiB. */
 int policy_read_file(struct policy *p, const char *path,
 		     struct remit_error *err) must_check;
 
 /*
- * Every field in table order, as a JSON object that policy_parse() reads back
- * to an equal policy (but with every `set` bit on). NULL: no memory. Dump it
- * with JSON_REAL_PRECISION(15), or 0.1 s is written as 0.10000000000000001.
+ * Returns all fields in table order, as a JSON object from which policy_parse()
+ * makes an equal policy (but with every `set` bit on); NULL if out of memory.
+ * Dump it with JSON_REAL_PRECISION(15), or 0.1 s is written as
+ * 0.10000000000000001.
  */
 json_t *policy_to_json(const struct policy *p);
 
-/* The memory that whoever runs a program needs for its result, before it is
-   written as JSON. */
+/* Returns how much memory the client of a run needs for its result, before it
+   is written as JSON. */
 uint64_t policy_result_bytes(const struct policy *p);
 
 int mount_list_add(struct mount_list *m, const char *host, const char *jail,

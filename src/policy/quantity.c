@@ -12,7 +12,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* How one kind of quantity is written. */
+/* The syntax of one kind of quantity. */
 struct kind {
 	const char *noun;
 	const char *form;
@@ -28,8 +28,7 @@ struct kind {
 
 static const struct kind sizes = {
 	.noun = "size",
-	.form = "a number with K, M, G or T behind it, or nothing for bytes, "
-		"like 512M",
+	.form = "a number of bytes, or a number with K, M, G or T, such as 512M",
 	.too_fine = "is not a whole number of bytes",
 	.any_case = true,
 	.units = {
@@ -44,8 +43,7 @@ static const struct kind sizes = {
 
 static const struct kind times = {
 	.noun = "time",
-	.form = "a number with ms, s, m or h behind it, or nothing for "
-		"seconds, like 1.5s",
+	.form = "a number of seconds, or a number with ms, s, m or h, such as 1.5s",
 	.too_fine = "is finer than a millisecond",
 	.units = {
 		{ "", 1000 },
@@ -59,12 +57,12 @@ static const struct kind times = {
 
 static const struct kind counts = {
 	.noun = "count",
-	.form = "a whole number, like 64",
+	.form = "a whole number, such as 64",
 	.too_fine = "is not a whole number",
 	.units = { { "", 1 }, { 0 } },
 };
 
-/* A decimal number before any unit: whole + part / scale. */
+/* A decimal number without its unit: whole + part / scale. */
 struct decimal {
 	uint64_t whole;
 	uint64_t part;
@@ -73,7 +71,7 @@ struct decimal {
 	bool too_fine;
 };
 
-/* Eighteen decimals: finer than a byte of a TiB. */
+/* Eighteen decimals: finer than one byte in a TiB. */
 #define MAX_SCALE UINT64_C(1000000000000000000)
 
 static bool
@@ -107,7 +105,8 @@ decimal_read_part(const char *s, struct decimal *d)
 	return s;
 }
 
-/* Where the unit starts, or NULL if there is no number. */
+/* Returns the position of the unit, or NULL if the text does not begin with a
+   number. */
 static const char *
 read_decimal(const char *s, struct decimal *d)
 {
@@ -134,7 +133,7 @@ find_unit(const struct kind *k, const char *name)
 	return NULL;
 }
 
-/* Eighteen decimals of a TiB do not fit 64 bits. */
+/* 128 bits, because eighteen decimals of a TiB do not fit into 64. */
 static unsigned __int128
 decimal_part(const struct decimal *d, uint64_t factor)
 {
@@ -147,7 +146,7 @@ is_exact(const struct decimal *d, uint64_t factor)
 	return !d->too_fine && decimal_part(d, factor) % d->scale == 0;
 }
 
-/* UINT64_MAX if it does not fit. */
+/* Returns UINT64_MAX if the value does not fit. */
 static uint64_t
 decimal_value(const struct decimal *d, uint64_t factor)
 {

@@ -4,16 +4,16 @@
 
 #include "policy/fields/field.h"
 
-/* In which direction a field gives more. */
+/* In which direction a field allows more. */
 enum direction {
-	DIR_UNSET,  /* a field that is not in the table below gives nothing */
-	DIR_UP,	    /* a larger number, or a later word, gives more */
-	DIR_DOWN,   /* an earlier word gives more */
-	DIR_SAME,   /* there is no order */
-	DIR_PART,   /* each entry gives something */
-	DIR_LIMITS, /* each entry takes something */
-	DIR_ALLOWS, /* the same as PART, but none at all is everything */
-	DIR_ANY,    /* it gives nothing that is not the asker's */
+	DIR_UNSET,  /* no row below: the values must be equal */
+	DIR_UP,	    /* a larger number or a later choice allows more */
+	DIR_DOWN,   /* an earlier choice allows more */
+	DIR_SAME,   /* the values must be equal */
+	DIR_PART,   /* each entry allows more */
+	DIR_LIMITS, /* each entry allows less */
+	DIR_ALLOWS, /* like PART, but an empty list allows everything */
+	DIR_ANY,    /* it allows nothing beyond what the client has */
 };
 
 static const enum direction directions[FIELD_TOTAL] = {
@@ -94,7 +94,8 @@ const uint64_t policy_within_harmless =
 
 _Static_assert(FIELD_TOTAL <= 64, "a field has a bit of a uint64_t");
 
-/* As JSON, so that one comparison serves texts, lists, mounts and objects. */
+/* Compares JSON values, so that one function serves texts, lists, mounts and
+   objects. */
 static bool
 has_entry(const json_t *list, const json_t *entry)
 {
@@ -175,12 +176,12 @@ policy_within(const struct policy *want, const struct policy *most,
 			continue;
 		field_show(want, &fields[i], asked, sizeof(asked));
 		field_show(most, &fields[i], allowed, sizeof(allowed));
-		return fail_refused(err, fields[i].name,
-				    "Ask for no more, or have the key's policy "
-				    "changed by whoever runs the server.",
-				    "%s is asked for and at most %s is allowed "
-				    "to this key",
-				    asked, allowed);
+		return fail_refused(
+			err, fields[i].name,
+			"Request no more than that, or have the server's "
+			"administrator change the policy of the key.",
+			"%s is requested, but this key allows at most %s",
+			asked, allowed);
 	}
 	return 0;
 }

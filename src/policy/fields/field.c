@@ -87,9 +87,9 @@ field_is_default(const struct policy *p, const struct field *f)
 	return false;
 }
 
-/* ---- what values must look like ---- */
+/* ---- checks of values ---- */
 
-_Static_assert(FIELD_TOTAL <= 64, "every field has its bit");
+_Static_assert(FIELD_TOTAL <= 64, "policy.set has a bit for each field");
 
 void
 field_mark(struct policy *p, const struct field *f)
@@ -187,7 +187,7 @@ field_check_choice(const struct field *f, const char *text, uint64_t *out,
 {
 	int i = find_word(f->choices, text);
 
-	/* Tiers have second names. */
+	/* Tiers have aliases. */
 	if (i < 0 && f == &fields[F_TIER])
 		i = tier_find(text);
 	if (i < 0)
@@ -225,7 +225,7 @@ field_check_text(const char *text, const char *place, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT, "%s: the text is empty", place);
 	if (strnlen(text, FIELD_MAX_TEXT + 1) > FIELD_MAX_TEXT)
 		return fail(err, REMIT_E_INPUT,
-			    "%s: a text is at most 64 KiB long", place);
+			    "%s: the text is longer than 64 KiB", place);
 	return field_check_utf8(text, place, err);
 }
 
@@ -248,8 +248,8 @@ field_check_env_name(const char *name, size_t len, const char *place,
 	if (len && good == len)
 		return 0;
 	return fail(err, REMIT_E_INPUT,
-		    "%s: the name of a variable is letters, digits and _, and "
-		    "starts with no digit",
+		    "%s: the name of a variable must consist of letters, "
+		    "digits and _, and must not start with a digit",
 		    place);
 }
 
@@ -282,7 +282,7 @@ field_put_env(struct list *env, const char *name, size_t name_len,
 	if (strnlen(value, FIELD_MAX_TEXT + 1) > FIELD_MAX_TEXT ||
 	    name_len > FIELD_MAX_TEXT)
 		return fail(err, REMIT_E_INPUT,
-			    "%s: a text is at most 64 KiB long", place);
+			    "%s: the text is longer than 64 KiB", place);
 	if (field_check_utf8(value, place, err) < 0)
 		return -1;
 	if (asprintf(&text, "%.*s=%s", (int)name_len, name, value) < 0) {

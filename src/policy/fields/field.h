@@ -1,7 +1,7 @@
 /*
- * field: the one table of policy fields. From it come the JSON reader, the
- * command line flags, --help, the man page section, the matrix and the plan's
- * list of promises.
+ * field: the table of policy fields. The JSON reader, the command line flags,
+ * --help, the man page section, the matrix and the plan's list of promises are
+ * all derived from it.
  */
 #ifndef REMIT_FIELD_H
 #define REMIT_FIELD_H
@@ -18,7 +18,7 @@ enum field_type {
 	FIELD_TIME,   /* uint64_t of ms; "1.5s", "200ms", 30 (seconds) */
 	FIELD_COUNT,  /* uint64_t */
 	FIELD_CHOICE, /* uint64_t index into `choices` */
-	FIELD_SWITCH, /* the same; the first two are false and true */
+	FIELD_SWITCH, /* the same; the first two choices are false and true */
 	FIELD_TEXT,   /* char *; a name, an absolute path or a URL */
 	FIELD_LIST,   /* struct list; the flag may be repeated */
 	FIELD_PATHS,  /* struct list of absolute paths */
@@ -103,51 +103,53 @@ struct field {
 	uint64_t min, max;	    /* of numbers, inclusive */
 	const char *const *choices; /* NULL-terminated, or NULL */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
-	bool commas;		    /* FIELD_LIST: a flag may name several */
-	/* FIELD_LIST: the text of an entry that is a JSON object, or NULL if
-	   none may be. */
+	bool commas; /* FIELD_LIST: the flag's value is split at commas */
+	/* FIELD_LIST: converts an entry that is a JSON object to text; NULL if
+	   objects are not accepted. */
 	int (*object_text)(const json_t *object, const char *place,
 			   struct buf *out, struct remit_error *err);
-	bool setting; /* chooses how, promises nothing: no row in results */
-	const char *fallback;	   /* default, as a flag's text ("" is empty) */
-	const char *value_name;	   /* in --help: "SIZE", "DIR", ... */
-	const char *sentence;	   /* one sentence for --help and man page */
-	uint64_t kept[TIER_COUNT]; /* MECH() bits that may keep it, by tier */
+	bool setting; /* promises nothing, so results have no row for it */
+	const char *fallback;	/* default, as a flag's text ("" is empty) */
+	const char *value_name; /* in --help: "SIZE", "DIR", ... */
+	const char *sentence;	/* one sentence for --help and man page */
+	uint64_t
+		kept[TIER_COUNT]; /* MECH() bits that may enforce it, by tier */
 };
 
 extern const struct field fields[FIELD_TOTAL];
 
-/* By name, short name or alias, '-' being the same as '_'; NULL if there is
-   none. JSON takes only the exact name. */
+/* Finds a field by its name, short name or alias; '-' and '_' are equal.
+   Returns NULL if there is none. In JSON only the exact name is accepted. */
 const struct field *field_find(const char *name);
-/* The known name most like a wrong one, or NULL if none is near. */
+/* Returns the known name that is most similar to an unknown one, or NULL. */
 const char *field_nearest(const char *name);
 
 /*
- * Set a field from a flag's text. For lists this adds one entry, for env it
- * replaces a variable of the same name. Relative paths start at the current
- * directory. Messages start with the flag: "--memory: ...".
+ * Sets a field from the text of a flag. For a list this adds one entry; for env
+ * it replaces a variable of the same name. Relative paths start at the current
+ * directory. Messages begin with the flag: "--memory: ...".
  */
 int field_set_text(struct policy *p, const struct field *f, const char *text,
 		   struct remit_error *err) must_check;
 /*
- * Set a field from a JSON value. For lists this replaces the list. Messages
- * start with the place: "memory_bytes: ...", "mounts[1].mode: ...".
+ * Sets a field from a JSON value. A list replaces the old list. Messages begin
+ * with the place: "memory_bytes: ...", "mounts[1].mode: ...".
  */
 int field_set_json(struct policy *p, const struct field *f, json_t *value,
 		   struct remit_error *err) must_check;
-/* The value as JSON (limits as numbers in the field's JSON unit). */
+/* Returns the value as JSON (limits as numbers in the field's JSON unit). */
 json_t *field_to_json(const struct policy *p, const struct field *f);
-/* The value for people: "512 MiB", "1.5 s", "off", "2 entries", "none". */
+/* Writes the value for people: "512 MiB", "1.5 s", "off", "2 entries",
+   "none". */
 void field_show(const struct policy *p, const struct field *f, char *out,
 		size_t size);
-/* The whole table as a JSON array, for those who make something of it; NULL:
-   no memory. */
+/* Returns the whole table as a JSON array, for generators; NULL if out of
+   memory. */
 json_t *field_table_to_json(void);
-/* True if the value is the default of the table. */
+/* Whether the value is the default of the table. */
 bool field_is_default(const struct policy *p, const struct field *f);
 
-/* It can be on or off, and perhaps more. */
+/* Whether the field can be on or off, and perhaps have more values. */
 static inline bool
 field_is_switch(const struct field *f)
 {
@@ -156,8 +158,7 @@ field_is_switch(const struct field *f)
 
 #define FIELD_PTR(p, f, type) ((type *)((char *)(p) + (f)->offset))
 
-/* ---- what a value of each type must look like, whether it comes from a flag
- * or from JSON ----
+/* ---- checks of values of each type, from flags and from JSON ----
  *
  * `place` names the value in messages: "memory_bytes", "tools[3]", "--env".
  */
@@ -165,36 +166,40 @@ field_is_switch(const struct field *f)
 #define FIELD_MAX_ENTRIES 256
 #define FIELD_MAX_TEXT	  (64 * 1024)
 
-/* Room for "artifact_export_paths[255].max_bytes" and for "env." with a
-   quoted name. */
+/* Large enough for "artifact_export_paths[255].max_bytes" and for "env[]" with
+   a quoted name. */
 #define FIELD_PLACE_SIZE 96
 
-/* A number with its unit, or the word "unlimited" where that is allowed. */
+/* Parses a number with its unit, or the word "unlimited" if the field allows
+   it. */
 int field_check_number(const struct field *f, const char *text, uint64_t *out,
 		       const char *place, struct remit_error *err) must_check;
 int field_check_choice(const struct field *f, const char *text, uint64_t *out,
 		       const char *place, struct remit_error *err) must_check;
 int field_check_mode(const char *text, enum mount_mode *out, const char *place,
 		     struct remit_error *err) must_check;
-/* Not empty, not longer than FIELD_MAX_TEXT, and UTF-8. */
+/* Checks that a text is not empty, not longer than FIELD_MAX_TEXT, and
+   UTF-8. */
 int field_check_text(const char *text, const char *place,
 		     struct remit_error *err) must_check;
-/* JSON could not carry anything else to the keeper. */
+/* Checks that a text is UTF-8: JSON could not carry it to the keeper
+   otherwise. */
 int field_check_utf8(const char *text, const char *place,
 		     struct remit_error *err) must_check;
-/* A name of letters, digits and _ that starts with no digit. */
+/* Checks that a name consists of letters, digits and _, and does not start with
+   a digit. */
 int field_check_env_name(const char *name, size_t len, const char *place,
 			 struct remit_error *err) must_check;
-/* There is room for one more entry behind `count`. */
+/* Checks that a list of `count` entries may get one more. */
 int field_check_space(size_t count, const char *place,
 		      struct remit_error *err) must_check;
 
-/* Set NAME=VALUE, in the place of an older value of the same name. */
+/* Sets NAME=VALUE, and replaces an older value of the same name. */
 int field_put_env(struct list *env, const char *name, size_t name_len,
 		  const char *value, const char *place,
 		  struct remit_error *err) must_check;
 
-/* Remember that something other than a default has set the field. */
+/* Records that the field was set by something other than a default. */
 void field_mark(struct policy *p, const struct field *f);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "policy/quantity.h"
 
-/* The rows that are not fields. */
+/* The number of rows that are not fields. */
 #define BASES 2
 
 static int
@@ -162,7 +162,7 @@ flags_free(struct flags *fl)
 
 /* ---- the man page ---- */
 
-/* Neighbours in the field table under one title. */
+/* Consecutive fields of the table that have one title. */
 static const struct group {
 	const char *title;
 	enum field_id first;

@@ -1,13 +1,13 @@
 /*
- * flags: the command line form of a policy, from the field table.
+ * flags: the command line options of a policy, derived from the field table.
  *
- * flags_options() are rows for a command's tables (options.h); they fill a
- * struct flags, which flags_apply() then turns into a policy. The names of a
- * field's option are its short name, its alias and its JSON name.
+ * flags_options() returns rows for a command's tables (options.h). They fill a
+ * struct flags, which flags_apply() applies to a policy. The names of a field's
+ * option are its short name, its alias and its JSON name.
  *
- * Presets and files are applied first, in their order, then the other flags
- * in theirs, wherever they stand: a flag overrides the file. A flag of a list
- * adds to the list of the file.
+ * Presets and files are applied first, in their order, then the other flags in
+ * theirs, in any position: a flag overrides the file. A flag of a list adds to
+ * the list of the file.
  */
 #ifndef REMIT_FLAGS_H
 #define REMIT_FLAGS_H
@@ -27,11 +27,11 @@ struct flags {
 	size_t count;
 };
 
-/* Rows whose target is a struct flags. Values are not checked yet. */
+/* Returns rows whose target is a struct flags. They do not check values. */
 const struct option *flags_options(void);
 
-/* The table of a command whose target has a struct flags. The man page has one
-   of its own for policies. */
+/* A table of options for a command whose target has a struct flags. Policies
+   have their own man page. */
 #define FLAGS_TABLE(type, member)        \
 	{                                \
 		.make = flags_options,   \
@@ -39,15 +39,15 @@ const struct option *flags_options(void);
 		.man = "",               \
 	}
 
-/* Change the policy; it stays as it was if any value is wrong. */
+/* Applies the flags. If any value is wrong, the policy is unchanged. */
 int flags_apply(const struct flags *fl, struct policy *p,
 		struct remit_error *err) must_check;
 void flags_free(struct flags *fl);
 
-/* The title under which a field stands. */
+/* Returns the title of the group that a field belongs to. */
 const char *flags_group(enum field_id id);
-/* The policy section of the man page, for scdoc(1): -1 with errno EFBIG or
-   ENOMEM. */
+/* Appends the policy section of the man page, for scdoc(1). Returns -1 with
+   errno EFBIG or ENOMEM. */
 int flags_man(struct buf *out) must_check;
 
 #endif

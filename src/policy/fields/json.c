@@ -1,5 +1,5 @@
 /*
- * field_json: fields from and to JSON values.
+ * field_json: sets fields from JSON values, and the table as JSON.
  */
 #include "policy/fields/field.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- mounts ---- */
 
-/* The one field whose entries have members. A mount as it is read, before it is
-   copied into the list. */
+/* A mount while it is being read, before it is copied into the list. Mounts are
+   the only field whose entries are objects with members. */
 struct mount_draft {
 	char host[PATH_RULE_SIZE];
 	char jail[PATH_RULE_SIZE];
@@ -59,7 +59,7 @@ static int
 mount_read_max_bytes(struct mount_draft *d, const json_t *value,
 		     const char *place, struct remit_error *err)
 {
-	/* Of its kind, but always a cap. */
+	/* It has the form of disk_bytes, but cannot be unlimited. */
 	struct field disk = fields[F_DISK_BYTES];
 	char storage[JSON_VALUE_NUMBER_SIZE];
 	const char *text;
@@ -103,8 +103,7 @@ read_mount(const struct field *f, size_t index, const json_t *value,
 
 		json_value_place(place, f, index, m->name);
 		if (!part && m->needed)
-			return fail(err, REMIT_E_INPUT, "%s: is missing",
-				    place);
+			return fail(err, REMIT_E_INPUT, "%s: is missing", place);
 		if (part && m->read(d, part, place, err) < 0)
 			return -1;
 	}
@@ -179,7 +178,8 @@ set_json_choice(struct policy *p, const struct field *f, json_t *value,
 				  err);
 }
 
-/* What is no boolean in JSON is one of the words behind false and true. */
+/* A JSON value that is not a boolean must be one of the choices after false and
+   true. */
 static int
 set_json_switch(struct policy *p, const struct field *f, json_t *value,
 		struct remit_error *err)
@@ -359,7 +359,7 @@ choices_of(const struct field *f)
 	return all;
 }
 
-/* Times are seconds, as they are in a policy document. */
+/* Times are in seconds, as in a policy document. */
 static json_t *
 bound_to_json(const struct field *f, uint64_t n)
 {

@@ -9,7 +9,7 @@
 #include "policy/nearest.h"
 #include "policy/quantity.h"
 
-/* A row that was found, and how it was written. */
+/* A row, and how the user wrote its option. */
 struct use {
 	const struct option_table *table;
 	const struct option *row;
@@ -20,7 +20,7 @@ struct use {
 struct parse {
 	const struct options *options;
 	const struct options *const *others;
-	void *target; /* NULL: only look for --help */
+	void *target; /* NULL: only search for --help */
 	int argc, i;
 	char **argv;
 	bool only_operands, ended, wants_help;
@@ -45,7 +45,7 @@ is_operand(const struct option *row)
 	return !row->name && !row->letter;
 }
 
-/* --stdout-max and --stdout_max are the same option. */
+/* In names '-' and '_' are equal. */
 static bool
 is_name(const char *known, const char *name, size_t len)
 {
@@ -65,7 +65,7 @@ has_name(const struct option *row, const char *name, size_t len)
 	       is_name(row->alias, name, len) || is_name(row->also, name, len);
 }
 
-/* The first row of the command for which this is true. */
+/* Finds the first row of the command with this name. */
 static bool
 find_name(const struct options *o, const char *name, size_t len, struct use *u)
 {
@@ -132,7 +132,7 @@ try_row(struct nearest *n, const struct option *row, bool negated)
 			nearest_try(n, names[i], names[i]);
 }
 
-/* The known name that is most like a wrong one, or NULL. */
+/* Returns the known name that is most similar to an unknown one, or NULL. */
 static const char *
 nearest_name(const struct options *o, const char *name, bool negated)
 {
@@ -164,7 +164,7 @@ has_option(const struct options *o, const char *arg)
 	       u.row->kind == OPTION_SWITCH;
 }
 
-/* -1 if another command has the option, else 0. */
+/* Returns -1 with an error if another command has the option, else 0. */
 static int
 reject_foreign(const struct parse *p, const char *arg, const char *shown)
 {
@@ -341,7 +341,8 @@ reject_missing(const struct parse *p, const struct use *u, bool is_next)
 		    row->example ? row->example : row->value, hint);
 }
 
-/* `joined` is the text after "=" or after a letter, or NULL. */
+/* Parses the value of an option. `joined` is the text after "=" or after a
+   letter, or NULL. */
 static int
 parse_value(struct parse *p, const struct use *u, const char *joined)
 {
@@ -350,7 +351,7 @@ parse_value(struct parse *p, const struct use *u, const char *joined)
 	if (u->row->kind == OPTION_FLAG)
 		return set_option_value(p, u, NULL);
 	if (!joined) {
-		/* What a letter is given may begin with --: code can. */
+		/* The value of a letter, such as code, may begin with --. */
 		bool is_option = !is_last && u->written[1] == '-' &&
 				 !strncmp(p->argv[p->i + 1], "--", 2);
 
@@ -373,7 +374,8 @@ parse_switch(struct parse *p, const struct use *u, const char *joined)
 	return set_option_value(p, u, joined);
 }
 
-/* False if neither NAME nor the NAME of no-NAME is known. */
+/* Finds the row of NAME, or of the NAME in no-NAME. Returns false if there is
+   none. */
 static bool
 find_long(const struct options *o, const char *name, size_t len, struct use *u)
 {
@@ -408,8 +410,7 @@ parse_long(struct parse *p, char *arg)
 		return parse_switch(p, &u, joined);
 	if (u.negated)
 		return fail(p->err, REMIT_E_INPUT,
-			    "unknown option --no-%s; %s is not an option that "
-			    "can be switched off",
+			    "unknown option --no-%s; %s cannot be switched off",
 			    u.written + 2, u.written);
 	if (joined && u.row->kind == OPTION_FLAG)
 		return fail(p->err, REMIT_E_INPUT, "%s takes no value",
@@ -417,7 +418,8 @@ parse_long(struct parse *p, char *arg)
 	return parse_value(p, &u, joined);
 }
 
-/* -c VALUE, and -j2 for numbers: -cpus is a mistake, not the code "pus". */
+/* Parses -c VALUE, and -j2 for numbers. -cpus is a mistake, not the code
+   "pus". */
 static int
 parse_letter(struct parse *p, char *arg)
 {
@@ -452,7 +454,7 @@ parse_operand(struct parse *p, char *arg)
 			    "unexpected argument %s: remit %s takes only "
 			    "options",
 			    quote(shown, arg), p->options->name);
-	/* One, unless it is a list. */
+	/* Only a list accepts several operands. */
 	if (at && u.row->kind != OPTION_LIST && *at)
 		return fail(p->err, REMIT_E_INPUT,
 			    "unexpected argument %s: remit %s takes one %s",

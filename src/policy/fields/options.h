@@ -1,5 +1,5 @@
 /*
- * options: the command line of every command, read from tables by one loop.
+ * options: parses the command lines of all commands by tables.
  *
  *	struct batch_options {
  *		bool quiet;
@@ -22,10 +22,10 @@
  *	};
  *	options_parse(&batch, &target, argc, argv, NULL, NULL, &err)
  *
- * Forms: --name VALUE, --name=VALUE, --name, -x VALUE, and -j2 for a number.
- * A switch also has --no-name and --name=WORD. In names '-' and '_' are the
- * same. Options and operands may be mixed, up to "--" or up to a row that ends
- * the options. Help, completion and the man page come from the same rows.
+ * Forms: --name VALUE, --name=VALUE, --name, -x VALUE, and -j2 for a number. A
+ * switch also has --no-name and --name=WORD. In names '-' and '_' are equal.
+ * Options and operands may be mixed, up to "--" or up to a row that ends the
+ * options. Help, completion and the man page use the same rows.
  */
 #ifndef REMIT_OPTIONS_H
 #define REMIT_OPTIONS_H
@@ -50,23 +50,23 @@ enum option_kind {
 	OPTION_SWITCH, /* the same; --name is "true" and --no-name "false" */
 };
 
-/* A row with neither name nor letter describes the operands. A row that has no
-   value name either ends the table. */
+/* A row with neither name nor letter describes the operands. An empty row ends
+   the table. */
 struct option {
 	const char *name;  /* without "--"; NULL: only the letter */
 	const char *alias; /* a second name, or NULL */
-	const char *also;  /* a third one, which completion does not offer */
+	const char *also;  /* a third name, which completion does not offer */
 	char letter;	   /* 'j' for -j, or 0 */
 	enum option_kind kind;
-	const char *value;    /* what the value is called in help: "FILE" */
-	const char *example;  /* a value for the error about a missing one */
+	const char *value;    /* the value's placeholder in help: "FILE" */
+	const char *example;  /* shown in the error about a missing value */
 	const char *fallback; /* the default, in brackets in help, or NULL */
-	const char *title;    /* in help, a heading above this row, or NULL */
-	const char *help;     /* one clause without capital and full stop;
-				 may be missing only in a hidden row */
-	const char *detail;   /* more sentences for the man page, in scdoc(5) */
-	bool hidden;	      /* not for people */
-	bool ends; /* all that follows the value is left to the caller */
+	const char *title;    /* a heading above this row in help, or NULL */
+	const char *help;   /* one clause without capital letter and full stop;
+			       NULL only in a hidden row */
+	const char *detail; /* more sentences for the man page, in scdoc(5) */
+	bool hidden;	    /* not shown in help, completion and the man page */
+	bool ends;	    /* the arguments after the value are not parsed */
 	size_t offset;
 	uint64_t min, max;
 	const char *const *choices; /* NULL-terminated */
@@ -79,11 +79,11 @@ struct option {
 
 struct option_table {
 	const struct option *rows;
-	/* Instead of `rows`, where they are made from another table. */
+	/* Returns the rows if they are made from another table; replaces
+	   `rows`. */
 	const struct option *(*make)(void);
-	size_t offset; /* of what the rows set, in the command's target */
-	/* Instead of the rows, in the man page; "" where another page has them.
-	 */
+	size_t offset; /* of the struct that the rows set, in the target */
+	/* Replaces the rows in the man page; "" if another page has them. */
 	const char *man;
 };
 
@@ -91,7 +91,7 @@ struct option_table {
 
 struct options {
 	const char *name;     /* "run": the command is called "remit run" */
-	const char *usage;    /* what follows it */
+	const char *usage;    /* the arguments, shown after the name */
 	const char *summary;  /* one line */
 	const char *notes;    /* further paragraphs of help, or NULL */
 	const char *footnote; /* the last paragraph of help, or NULL */
@@ -100,35 +100,38 @@ struct options {
 };
 
 /*
- * Read argv[1] and what follows into *target. `others`, a NULL-terminated list
- * or NULL, are further commands: an option of one of them gets an error that
- * names the command. If `rest` is not NULL it receives the first argument after
- * a row that ends the options, or argv + argc. argv must outlive *target.
+ * Parses argv[1] and all later arguments into *target. `others` is a
+ * NULL-terminated list of further commands, or NULL: an option of one of them
+ * gets an error that names the command. If `rest` is not NULL, it is set to the
+ * first argument after a row that ends the options, or to argv + argc. argv
+ * must outlive *target.
  */
 int options_parse(const struct options *o, void *target, int argc, char **argv,
 		  char ***rest, const struct options *const *others,
 		  struct remit_error *err) must_check;
 
-/* True if --help or -h stands where options_parse() would read an option. To be
-   called first: options_parse() rejects both as unknown. */
+/* Whether --help or -h is at a position where options_parse() would parse an
+   option. Must be called first: options_parse() rejects both as unknown. */
 bool options_want_help(const struct options *o, int argc, char **argv);
 
-/* The row after this one, the first one after NULL; NULL after the last. */
+/* Returns the row after `row`, or the first row if that is NULL; NULL after the
+   last. */
 const struct option *option_next(const struct option_table *table,
 				 const struct option *row);
-/* The first name of a row that no earlier row has, or NULL if there is none. */
+/* Returns the first name of a row that no earlier row has, or NULL. */
 const char *option_shown_name(const struct options *o,
 			      const struct option *row);
 
-/* The functions below append text: -1 with errno EFBIG or ENOMEM. */
+/* The functions below append text. They return -1 with errno EFBIG or
+   ENOMEM. */
 
-/* What --help prints, at most 80 columns wide. */
+/* Appends what --help prints, at most 80 columns wide. */
 int options_help(const struct options *o, struct buf *out) must_check;
-/* All options of the command, one per line, for shell completion. */
+/* Appends all options of the command, one per line, for shell completion. */
 int options_words(const struct options *o, struct buf *out) must_check;
-/* "*remit run* [_OPTION_...] ..." for scdoc(1). */
+/* Appends "*remit run* [_OPTION_...] ..." for scdoc(1). */
 int options_man_usage(const struct options *o, struct buf *out) must_check;
-/* The options as entries of a man page, indented by a tab. */
+/* Appends the options as entries of a man page, indented by a tab. */
 int options_man(const struct options *o, struct buf *out) must_check;
 
 #endif

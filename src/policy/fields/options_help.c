@@ -1,5 +1,6 @@
 /*
- * options_help: help, completion and the man page from the tables of options.
+ * options_help: writes help, completion and the man page from the tables of
+ * options.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -14,8 +15,9 @@
 
 /* ---- help ---- */
 
-/* Words, broken before column 80; lines but the first one are indented. Ends at
-   a newline or at the end, and returns where, or NULL. */
+/* Appends words, with lines broken before column 80 and all lines but the first
+   indented. Stops at a newline or at the end. Returns a pointer to that
+   position, or NULL on failure. */
 static const char *
 add_wrapped(struct buf *out, const char *text, size_t indent)
 {
@@ -43,7 +45,8 @@ add_wrapped(struct buf *out, const char *text, size_t indent)
 	return buf_add(out, "\n", 1) < 0 ? NULL : text;
 }
 
-/* The name with '-', which is how options are written. False without one. */
+/* Writes the name with '-' instead of '_'. Returns false if there is no
+   name. */
 static bool
 show_name(const struct options *o, const struct option *row, char *out,
 	  size_t size)
@@ -57,7 +60,7 @@ show_name(const struct options *o, const struct option *row, char *out,
 	return name;
 }
 
-/* "--timeout TIME", "-j N" or "FILE". */
+/* Writes "--timeout TIME", "-j N" or "FILE". */
 static void
 show_form(const struct options *o, const struct option *row, char *out,
 	  size_t size)
@@ -110,7 +113,7 @@ add_row(const struct options *o, const struct option *row, struct buf *out)
 	return add_wrapped(out, buf_text(&text), INDENT) ? 0 : -1;
 }
 
-/* Reachable by this command's command line, and made for people. */
+/* Whether the command line can reach the row and it is not hidden. */
 static bool
 is_shown(const struct options *o, const struct option *row)
 {
@@ -200,7 +203,7 @@ options_words(const struct options *o, struct buf *out)
 
 /* ---- man page ---- */
 
-/* Text that scdoc(1) shall show as it is. */
+/* Appends text with escapes, so that scdoc(1) shows it unchanged. */
 static int
 add_plain(struct buf *out, const char *text, size_t len)
 {
@@ -228,7 +231,7 @@ is_placeholder(const char *word, size_t len)
 	return true;
 }
 
-/* A usage: what is typed is bold, and what is replaced is underlined. */
+/* Appends a usage: literal words are bold, placeholders underlined. */
 static int
 add_usage(struct buf *out, const char *usage)
 {
@@ -257,7 +260,7 @@ options_man_usage(const struct options *o, struct buf *out)
 	return add_usage(out, o->usage);
 }
 
-/* A sentence of help, with its options bold. */
+/* Appends a sentence of help, with its options in bold. */
 static int
 add_help(struct buf *out, const char *help)
 {
@@ -283,7 +286,7 @@ add_help(struct buf *out, const char *help)
 	return 0;
 }
 
-/* Lines of scdoc, two tabs before each that is not empty. */
+/* Appends lines of scdoc, each indented by two tabs unless it is empty. */
 static int
 add_detail(struct buf *out, const char *detail)
 {

@@ -1,5 +1,5 @@
 /*
- * field_show: values of fields for people.
+ * field_show: converts values of fields to JSON, and to text for people.
  */
 #include "policy/fields/field.h"
 

@@ -12,14 +12,15 @@
 #define TIB  (UINT64_C(1) << 40)
 #define HOUR (UINT64_C(60) * 60 * 1000)
 
-/* The static tier runs nothing, but it parses in the same jail. */
+/* Fields enforced with namespaces (`bits`) and without them (`bare`). The tier
+   static runs nothing, but it parses in the same jail as local. */
 #define SPACED(bits, bare)        \
 	{ [TIER_STATIC] = (bits), \
 	  [TIER_LOCAL] = (bits),  \
 	  [TIER_LANDLOCK] = (bare) }
-/* What needs no namespace. */
+/* Fields whose mechanisms need no namespace. */
 #define JAILED(bits) SPACED(bits, bits)
-/* What the keeper does without any help from the kernel's walls. */
+/* Fields that the keeper enforces without kernel isolation. */
 #define EVERYWHERE(bits)          \
 	{ [TIER_STATIC] = (bits), \
 	  [TIER_UNSAFE] = (bits), \
@@ -50,13 +51,14 @@ static const char *const commit_choices[] = { "ok", "always", "never", NULL };
 static const char *const validator_choices[] = { "off", "relaxed", "strict",
 						 NULL };
 
-/* What a directory of the host can be kept by; some need no namespace. */
+/* The mechanisms for directories of the host; without namespaces only the
+   second set. */
 #define DIRECTORIES                                                     \
 	SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) | \
 		       MECH(COMMIT),                                    \
 	       MECH(LANDLOCK))
 
-/* Of package_installation only false can be kept: the plan refuses true. */
+/* Of package_installation only false is built: the plan refuses true. */
 const struct field fields[FIELD_TOTAL] = {
 	[F_TIER] = {
 		.name = "tier",
@@ -99,9 +101,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, filesystem_write_roots),
 		.fallback = "",
 		.value_name = "DIR",
-		.sentence = "a host folder the code may read and write, at "
-			    "the same path in the jail; changes are written "
-			    "after the run (mode rw)",
+		.sentence = "a host folder the code may read and write, at the same path in the jail; changes are written to the host after the run (mode rw)",
 		.kept = DIRECTORIES,
 	},
 	[F_MOUNTS] = {
@@ -111,11 +111,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, mounts),
 		.fallback = "",
 		.value_name = "HOST:JAIL[:MODE]",
-		.sentence = "a host path that appears at a path in the "
-			    "jail; MODE is ro (read only), rw (changes are "
-			    "written after the run), overlay (changes are "
-			    "thrown away) or direct (the host's own folder, "
-			    "without limits)",
+		.sentence = "a host path that appears at a path in the jail; MODE is ro (read only), rw (changes are written to the host after the run), overlay (changes are discarded) or direct (changes reach the host at once, without limits)",
 		.kept = DIRECTORIES,
 	},
 	[F_COMMIT] = {
@@ -127,8 +123,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "ok",
 		.value_name = "WHEN",
-		.sentence = "when changes in folders of mode rw are written: "
-			    "ok (the program ended well), always or never",
+		.sentence = "when changes in folders of mode rw are written to the host: ok (if the program succeeded), always or never",
 	},
 	[F_COMMIT_NAMES] = {
 		.name = "commit_names",
@@ -137,8 +132,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, commit_names),
 		.fallback = "",
 		.value_name = "PATTERN",
-		.sentence = "a protected name in a folder of mode rw that may "
-			    "be written all the same: .gitignore, .github/**",
+		.sentence = "a protected name in folders of mode rw that may be written nevertheless, such as .gitignore or .github/**",
 		.kept = SPACED(MECH(COMMIT), 0),
 	},
 	[F_NETWORK_ACCESS] = {
@@ -149,9 +143,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_access),
 		.choices = network_choices,
 		.fallback = "false",
-		.sentence = "the code may connect to any public host, at the "
-			    "usual ports; =host: it has the host's own "
-			    "network",
+		.sentence = "the code may connect to any public host at the usual ports; with =host it uses the host's own network",
 		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
 				       MECH(LANDLOCK) | MECH(PROXY),
 			       MECH(SECCOMP) | MECH(LANDLOCK)),
@@ -164,13 +156,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.object_text = host_entry_text,
 		.value_name = "HOST:PORT[:WORDS]",
-		.sentence = "a host and port the code may connect to; "
-			    "HOST is a name, a name behind a star "
-			    "and a dot (all below it), an IPv4 address or an "
-			    "IPv6 address in brackets, WORDS are tls, plain, "
-			    "tcp, private, public, methods=GET+HEAD, bytes=SIZE "
-			    "and "
-			    "connections=COUNT, with commas between them",
+		.sentence = "a host and port the code may connect to; HOST is a name, a star and a dot before a name (all names below it), an IPv4 address or an IPv6 address in brackets, and WORDS are a comma-separated list of tls, plain, tcp, private, public, methods=GET+HEAD, bytes=SIZE and connections=COUNT",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
 	[F_NETWORK_ASK] = {
@@ -180,9 +166,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_ask),
 		.setting = true,
 		.fallback = "false",
-		.sentence = "a public host that network_allow does not name is "
-			    "a question to whoever runs the code, and refused "
-			    "only without an answer",
+		.sentence = "the caller is asked about public hosts that network_allow does not list; without an answer they are refused",
 	},
 	[F_NETWORK_PROXY] = {
 		.name = "network_proxy",
@@ -191,9 +175,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_proxy),
 		.setting = true,
 		.fallback = "false",
-		.sentence = "the code finds an HTTP proxy for the hosts of "
-			    "network_allow, and variables that name it "
-			    "(HTTP_PROXY, HTTPS_PROXY)",
+		.sentence = "an HTTP proxy in the jail connects to the hosts of network_allow, and the variables HTTP_PROXY and HTTPS_PROXY point to it",
 	},
 	[F_CREDENTIALS] = {
 		.name = "credentials",
@@ -203,10 +185,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.object_text = credential_text,
 		.value_name = "HOST[:PORT]:HEADER=FROM",
-		.sentence = "a header that is put into HTTP requests to a host "
-			    "of network_allow, at one port, with TLS or to private "
-			    "addresses, and that the code never sees; FROM is "
-			    "env:NAME or file:/PATH",
+		.sentence = "a header that the proxy adds to HTTP requests to one host and port of network_allow, with TLS or to private addresses, and that the code never sees; FROM is env:NAME or file:/PATH",
 		.kept = SPACED(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
@@ -215,8 +194,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_BOOL,
 		.offset = offsetof(struct policy, package_installation),
 		.fallback = "false",
-		.sentence = "the code may install packages while it runs "
-			    "(on is not built yet)",
+		.sentence = "the code may install packages while it runs (not built yet)",
 		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
 				       MECH(SECCOMP),
 			       MECH(LANDLOCK) | MECH(SECCOMP)),
@@ -228,8 +206,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, packages),
 		.fallback = "",
 		.value_name = "NAME[==VERSION]",
-		.sentence = "a package that is installed before the run, in a "
-			    "jail of its own, and then only read",
+		.sentence = "a package that is installed before the run, in a separate jail, and is read-only in the run",
 		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
 			       MECH(LANDLOCK)),
 	},
@@ -241,8 +218,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "",
 		.value_name = "URL|FILE",
-		.sentence = "a package by its address or as a file of the "
-			    "host, which --package does not take",
+		.sentence = "a package by its URL or as a file of the host, which --package does not accept",
 	},
 	[F_PACKAGE_INDEX] = {
 		.name = "package_index",
@@ -252,8 +228,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "default",
 		.value_name = "URL",
-		.sentence = "the index that packages come from (default: the "
-			    "one that the interpreter's pip has)",
+		.sentence = "the index that packages are downloaded from (default: that of the interpreter's pip)",
 	},
 	[F_PACKAGE_HOSTS] = {
 		.name = "package_hosts",
@@ -263,8 +238,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "",
 		.value_name = "HOST:PORT[:WORD]",
-		.sentence = "a host besides the index that files of packages "
-			    "come from; without any the index is asked",
+		.sentence = "a host other than the index that serves package files; without any, the index names the hosts",
 	},
 	[F_PACKAGE_LINKS] = {
 		.name = "package_links",
@@ -283,8 +257,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, package_offline),
 		.setting = true,
 		.fallback = "false",
-		.sentence = "packages are installed without any network, from "
-			    "--find-links only",
+		.sentence = "packages are installed without a network, from --find-links only",
 	},
 	[F_PACKAGE_BUILD] = {
 		.name = "package_build",
@@ -293,9 +266,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, package_build),
 		.setting = true,
 		.fallback = "false",
-		.sentence = "packages without a wheel are built from their "
-			    "sources, whose programs then run in the jail "
-			    "that installs",
+		.sentence = "packages without a wheel are built from source, which runs their build code in the jail that installs",
 	},
 	[F_PACKAGE_BYTES] = {
 		.name = "package_bytes",
@@ -307,7 +278,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "1G",
 		.value_name = "SIZE",
-		.sentence = "size of all packages of a run, installed",
+		.sentence = "installed size of all packages of a run",
 	},
 	[F_PACKAGE_TIME] = {
 		.name = "package_time",
@@ -319,7 +290,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "5m",
 		.value_name = "TIME",
-		.sentence = "time for installing the packages, before the run",
+		.sentence = "time to install the packages before the run",
 	},
 	[F_SUBPROCESS_EXECUTION] = {
 		.name = "subprocess_execution",
@@ -348,8 +319,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, env),
 		.fallback = "",
 		.value_name = "NAME[=VALUE]",
-		.sentence = "a variable the code sees; without a value, "
-			    "that of the caller",
+		.sentence = "a variable the code sees; without =VALUE, with the caller's value",
 		.kept = JAILED(MECH(EMPTY_ENVIRONMENT)),
 	},
 	[F_TIMEOUT] = {
@@ -389,8 +359,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "none",
 		.value_name = "HOW",
-		.sentence = "accept a limit for each process where none "
-			    "for all together can be kept",
+		.sentence = "accept a limit for each process if none for all processes together can be enforced",
 	},
 	[F_CPUS] = {
 		.name = "cpus",
@@ -428,8 +397,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "none",
 		.value_name = "HOW",
-		.sentence = "accept a limit for each process where none "
-			    "for all together can be kept",
+		.sentence = "accept a limit for each process if none for all processes together can be enforced",
 	},
 	[F_PROCESSES] = {
 		.name = "processes",
@@ -506,8 +474,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = GIB,
 		.fallback = "1M",
 		.value_name = "SIZE",
-		.sentence = "bytes of stdout that are kept; the rest is "
-			    "counted and dropped",
+		.sentence = "bytes of stdout that are kept; more is counted and discarded",
 		.kept = EVERYWHERE(MECH(CAPTURE)),
 	},
 	[F_STDERR_MAX_BYTES] = {
@@ -519,8 +486,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = GIB,
 		.fallback = "1M",
 		.value_name = "SIZE",
-		.sentence = "bytes of stderr that are kept; the rest is "
-			    "counted and dropped",
+		.sentence = "bytes of stderr that are kept; more is counted and discarded",
 		.kept = EVERYWHERE(MECH(CAPTURE)),
 	},
 	[F_OUTPUT_CEILING] = {
@@ -532,8 +498,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 100 * 1000,
 		.fallback = "64",
 		.value_name = "TIMES",
-		.sentence = "a stream beyond this many times its cap ends "
-			    "the run",
+		.sentence = "the run ends if a stream exceeds its cap this many times over",
 		.kept = EVERYWHERE(MECH(CAPTURE)),
 	},
 	[F_CODE_BYTES] = {
@@ -581,7 +546,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 64 * MIB,
 		.fallback = "1M",
 		.value_name = "SIZE",
-		.sentence = "size of the value that the code gives back",
+		.sentence = "size of the value of the code's last expression",
 		.kept = EVERYWHERE(MECH(FRAME_CAP)),
 	},
 	[F_DISPLAY_BYTES] = {
@@ -593,8 +558,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 256 * MIB,
 		.fallback = "16M",
 		.value_name = "SIZE",
-		.sentence = "size of all that the code displays (images, "
-			    "tables)",
+		.sentence = "size of everything the code displays (images, tables)",
 		.kept = EVERYWHERE(MECH(FRAME_CAP)),
 	},
 	[F_ARTIFACT_EXPORT_PATHS] = {
@@ -604,8 +568,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, artifact_export_paths),
 		.fallback = "",
 		.value_name = "PATTERN",
-		.sentence = "files of the workspace that are given back after "
-			    "the run: *.csv, out, out/**/*.png",
+		.sentence = "files of the workspace that are exported after the run, such as *.csv, out or out/**/*.png",
 		.kept = JAILED(MECH(OPENAT2)),
 	},
 	[F_ARTIFACT_FILE_BYTES] = {
@@ -617,7 +580,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = TIB,
 		.fallback = "64M",
 		.value_name = "SIZE",
-		.sentence = "size of any one file that is given back",
+		.sentence = "size of any one exported file",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
 	[F_ARTIFACT_BYTES] = {
@@ -629,7 +592,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = TIB,
 		.fallback = "256M",
 		.value_name = "SIZE",
-		.sentence = "size of all files that are given back",
+		.sentence = "size of all exported files",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
 	[F_ARTIFACT_FILES] = {
@@ -641,7 +604,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 100 * 1000,
 		.fallback = "1000",
 		.value_name = "N",
-		.sentence = "files that are given back",
+		.sentence = "exported files",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
 	[F_ARTIFACT_DEPTH] = {
@@ -653,7 +616,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 64,
 		.fallback = "16",
 		.value_name = "N",
-		.sentence = "names in the path of a file that is given back",
+		.sentence = "components in the path of an exported file",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
 	[F_ARTIFACT_TIME] = {
@@ -665,7 +628,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = HOUR,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "time for giving files back, after the run",
+		.sentence = "time to export files after the run",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
 	[F_VALIDATOR] = {
@@ -676,9 +639,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.choices = validator_choices,
 		.fallback = "off",
 		.value_name = "MODE",
-		.sentence = "look at the code before it runs: relaxed (what "
-			    "will not work here), strict (short lists of what "
-			    "may be used) or off; advice, not a wall",
+		.sentence = "check the code before it runs: relaxed (reports what will not work here), strict (short lists of what may be used) or off; advice, not a wall",
 		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_ALLOWED_IMPORTS] = {
@@ -745,8 +706,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, allowed_nodes),
 		.fallback = "",
 		.value_name = "KIND,...",
-		.sentence = "a kind of syntax (a class of Python's module "
-			    "ast) the code may have, and no others",
+		.sentence = "a kind of syntax (a class of Python's module ast) the code may use, and no others",
 		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_TOOL_CALLS] = {
@@ -770,8 +730,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 64 * MIB,
 		.fallback = "1M",
 		.value_name = "SIZE",
-		.sentence = "size of the arguments of a tool call, and of its "
-			    "result",
+		.sentence = "size of the arguments of a tool call, and size of its result",
 		.kept = EVERYWHERE(MECH(BRIDGE)),
 	},
 	[F_TOOL_CONCURRENCY] = {
@@ -783,7 +742,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 256,
 		.fallback = "16",
 		.value_name = "N",
-		.sentence = "tool calls at the same time; more wait their turn",
+		.sentence = "tool calls at the same time; more calls wait",
 		.kept = EVERYWHERE(MECH(BRIDGE)),
 	},
 	[F_TOOL_WAIT] = {
@@ -795,8 +754,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 24 * HOUR,
 		.fallback = "300s",
 		.value_name = "TIME",
-		.sentence = "waiting for tools and answers that does not count "
-			    "as wall time",
+		.sentence = "time spent waiting for tools and answers that does not count as wall time",
 		.kept = EVERYWHERE(MECH(BRIDGE)),
 	},
 	[F_SESSION_IDLE] = {
@@ -808,8 +766,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 24 * HOUR,
 		.fallback = "10m",
 		.value_name = "TIME",
-		.sentence = "a session without a cell for this long is "
-			    "ended",
+		.sentence = "a session that runs no cell for this long is ended",
 		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_BRANCHES] = {
@@ -821,8 +778,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.max = 64,
 		.fallback = "8",
 		.value_name = "N",
-		.sentence = "branches of a session and of its branches, in "
-			    "all",
+		.sentence = "branches of a session, including branches of its branches",
 		.kept = SPACED(MECH(SECCOMP), 0),
 	},
 	[F_PRELOAD] = {
@@ -834,7 +790,6 @@ const struct field fields[FIELD_TOTAL] = {
 		.setting = true,
 		.fallback = "",
 		.value_name = "MODULE,...",
-		.sentence = "a module that is imported before the code is "
-			    "known",
+		.sentence = "a module that is imported in advance, before the code is known",
 	},
 };

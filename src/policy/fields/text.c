@@ -1,5 +1,5 @@
 /*
- * field_text: fields from the text of a flag.
+ * field_text: sets fields from the text of a flag.
  */
 #include "policy/fields/field.h"
 
@@ -57,8 +57,7 @@ set_text_switch(struct policy *p, const struct field *f, const char *text,
 		    place, quote(shown, text), f->choices[2]);
 }
 
-/* A bare name stands for itself; anything else with a slash is a path, or a
-   URL. */
+/* A text with a slash is a path or a URL; any other text is a name. */
 static int
 set_text_text(struct policy *p, const struct field *f, const char *text,
 	      const char *place, struct remit_error *err)
@@ -98,7 +97,8 @@ add_text_entry(struct policy *p, const struct field *f, const char *text,
 	return list_add(l, text) < 0 ? fail_memory(err, place) : 0;
 }
 
-/* One, or several with commas between them where none can have a comma. */
+/* Adds one entry, or several with commas between them if entries of the field
+   cannot contain a comma. */
 static int
 add_text_entries(struct policy *p, const struct field *f, const char *text,
 		 const char *place, struct remit_error *err)
@@ -129,7 +129,7 @@ add_text_path(struct policy *p, const struct field *f, const char *text,
 	return add_text_entry(p, f, path, place, err);
 }
 
-/* Cut HOST:JAIL[:MODE] in place; *mode stays NULL if there is none. */
+/* Splits HOST:JAIL[:MODE] in place. *mode is NULL if there is no mode. */
 static int
 split_mount(char *text, char **jail, char **mode, const char *place,
 	    struct remit_error *err)
@@ -138,8 +138,8 @@ split_mount(char *text, char **jail, char **mode, const char *place,
 	*mode = *jail ? strchr(*jail + 1, ':') : NULL;
 	if (!*jail || (*mode && strchr(*mode + 1, ':')))
 		return fail(err, REMIT_E_INPUT,
-			    "%s: write HOST:JAIL or HOST:JAIL:MODE; a path "
-			    "with a colon can stand in a policy file",
+			    "%s: write HOST:JAIL or HOST:JAIL:MODE; for a path "
+			    "with a colon, use a policy file",
 			    place);
 	*(*jail)++ = '\0';
 	if (*mode)
@@ -191,8 +191,8 @@ add_text_env(struct policy *p, const struct field *f, const char *text,
 		value = getenv(text);
 		if (!value)
 			return fail(err, REMIT_E_INPUT,
-				    "%s: %s is not set here, so it cannot be "
-				    "handed on: write NAME=VALUE",
+				    "%s: %s is not set in the environment: "
+				    "write NAME=VALUE",
 				    place, quote(shown, text));
 	}
 	return field_put_env(FIELD_PTR(p, f, struct list), text, name_len,

@@ -1,6 +1,6 @@
 /*
- * plan_directories: whether directories of the host can be shown to a jail, and
- * what keeps the code from changing them; and the list of what a jail shows.
+ * plan_directories: whether directories of the host can be mounted in a jail,
+ * what protects them from changes, and the list of all mounts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,39 +9,41 @@
 #include "policy/plan/part.h"
 #include "policy/rules/path_rule.h"
 
-/* Host directories are shown to the jail's user; for root's jails that is
-   another one than the directories' owner. */
+/* The jail's user must be able to read host directories. If root starts the
+   jail, that user is not their owner, which needs idmapped mounts. */
 static int
 decide_directories(struct decision *d, size_t count, struct remit_error *err)
 {
 	if (is_bare(d))
-		snprintf(d->row->note, sizeof(d->row->note),
-			 "contents only: that a file exists, its size, times "
-			 "and owner can be seen%s",
-			 count && d->host->by_root
-				 ? "; as far as other users may read it"
-				 : "");
+		snprintf(
+			d->row->note, sizeof(d->row->note),
+			"protects contents only: the existence, size, times "
+			"and owner of files are visible%s",
+			count && d->host->by_root
+				? "; readable as far as other users may read it"
+				: "");
 	else if (count && d->host->by_root &&
 		 !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
 		return fail_refused(
 			err, d->field->name,
 			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
-			"started by root, host folders need idmapped mounts, "
-			"which do not work here: %s",
+			"a jail started by root needs idmapped mounts for host "
+			"folders, and they do not work here: %s",
 			d->host->can[CAN_IDMAPPED_MOUNTS].why);
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
 	return 0;
 }
 
-/* Landlock's rules add up: what may be written above may be written below. */
+/* Landlock's rules add up: a path below a writable directory is writable for
+   Landlock, so only the mount protects it. */
 static void
 note_mount_alone(struct decision *d, const char *jail)
 {
 	if (!is_bare(d) && path_rule_is_below_writable(jail))
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "that code cannot write below %.100s%s is kept by the "
-			 "mount alone",
+			 "writing below %.100s%s is prevented by the mount "
+			 "alone",
 			 jail, strlen(jail) > 100 ? "..." : "");
 }
 
@@ -55,7 +57,7 @@ decide_read_roots(struct decision *d, struct remit_error *err)
 	return decide_directories(d, l->count, err);
 }
 
-/* What is written goes to an overlay above the directory. */
+/* Decides modes rw and overlay, whose changes go to an overlay. */
 static int
 decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
 	       struct remit_error *err)
@@ -63,30 +65,32 @@ decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
 	if (is_bare(d))
 		return fail_refused(
 			err, d->field->name,
-			"Use mode direct, or give files back with --export.",
-			"without namespaces nothing holds changes in %s back "
-			"until the end of the run",
+			"Use mode direct, or export files with --export.",
+			"without namespaces, changes in %s cannot be kept "
+			"apart until the end of the run",
 			host);
 	if (!d->host->can[CAN_OVERLAY].yes)
-		return fail_refused(
-			err, d->field->name, capabilities[CAN_OVERLAY].remedy,
-			"mode \"%s\" of %s needs overlay mounts, and here: %s",
-			mount_mode_names[mode], host,
-			d->host->can[CAN_OVERLAY].why);
+		return fail_refused(err, d->field->name,
+				    capabilities[CAN_OVERLAY].remedy,
+				    "mode \"%s\" of %s needs overlay mounts, "
+				    "which do not work here: %s",
+				    mount_mode_names[mode], host,
+				    d->host->can[CAN_OVERLAY].why);
 	plan_note_kept(d, MECH(OVERLAY));
 	if (mode != MOUNT_RW)
 		return 0;
 	plan_note_kept(d, MECH(COMMIT));
 	if (++d->plan->write_roots > PLAN_WRITE_ROOTS_MAX)
-		return fail_refused(err, d->field->name,
-				    "Name a folder that holds several of them.",
-				    "a run may have %d folders of mode rw",
-				    PLAN_WRITE_ROOTS_MAX);
+		return fail_refused(
+			err, d->field->name,
+			"Use one folder that contains several of them.",
+			"a run may have at most %d folders of mode rw",
+			PLAN_WRITE_ROOTS_MAX);
 	return 0;
 }
 
-/* The host's own directory: the policy names it so, and is told what it means.
- */
+/* Decides mode direct: the host's directory, without limits, as the note
+   says. */
 static int
 decide_direct(struct decision *d, const char *host, struct remit_error *err)
 {
@@ -94,12 +98,12 @@ decide_direct(struct decision *d, const char *host, struct remit_error *err)
 		return fail_refused(
 			err, d->field->name,
 			"Run as an ordinary user, or use the tier local.",
-			"without namespaces the code of a jail started by "
-			"root is a user who may not write %s",
+			"without namespaces, the code of a jail started by "
+			"root runs as a user who may not write to %s",
 			host);
 	d->plan->has_direct = true;
 	snprintf(d->row->note, sizeof(d->row->note),
-		 "mode direct: what is written there stays, without limits");
+		 "mode direct: changes reach the host at once, without limits");
 	return 0;
 }
 
@@ -110,18 +114,18 @@ decide_mount(struct decision *d, const struct mount_rule *m,
 	bool overlaid = m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
 
 	if (m->max_bytes && !overlaid)
-		return fail_refused(err, d->field->name,
-				    "Use mode rw or overlay, or leave "
-				    "max_bytes out.",
-				    "max_bytes of %s cannot be kept in mode "
-				    "\"%s\"",
-				    m->host, mount_mode_names[m->mode]);
+		return fail_refused(
+			err, d->field->name,
+			"Use mode rw or overlay, or leave "
+			"max_bytes out.",
+			"max_bytes of %s cannot be enforced in mode \"%s\"",
+			m->host, mount_mode_names[m->mode]);
 	if (is_bare(d) && strcmp(m->host, m->jail))
-		return fail_refused(err, d->field->name,
-				    "Mount it at its own path, or name it with "
-				    "--read.",
-				    "without namespaces %s cannot be at %s",
-				    m->host, m->jail);
+		return fail_refused(
+			err, d->field->name,
+			"Mount it at its own path, or use --read.",
+			"without namespaces, %s cannot be mounted at %s",
+			m->host, m->jail);
 	if (overlaid)
 		return decide_overlay(d, m->host, m->mode, err);
 	return m->mode == MOUNT_DIRECT ? decide_direct(d, m->host, err) : 0;
@@ -170,7 +174,7 @@ decide_commit_names(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
-/* ---- the list of all that is shown ---- */
+/* ---- the list of mounts ---- */
 
 static void
 add_part(struct plan *p, const char *host, const char *jail,
@@ -199,7 +203,7 @@ add_directory(struct plan *p, const struct mount_rule *m, enum field_id field,
 	};
 }
 
-/* Directories that appear at their own path. */
+/* Adds directories that are mounted at their own path. */
 static void
 add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	  enum field_id field, int *write_roots)
@@ -212,8 +216,8 @@ add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	}
 }
 
-/* A mount point cannot be a symbolic link, nor lie below one: the interpreter's
-   links, such as /lib on Debian, exist in the jail first. */
+/* Refuses a mount point that is a symbolic link in the jail or is below one:
+   the interpreter's links, such as /lib on Debian, are created first. */
 static int
 check_links(const struct plan *p, const struct plan_mount *m,
 	    struct remit_error *err)
@@ -229,14 +233,15 @@ check_links(const struct plan *p, const struct plan_mount *m,
 		if (n && path_lies_in(m->jail, path))
 			return fail_refused(
 				err, fields[m->field].name,
-				"Name the folder that the link leads to.",
+				"Use the folder that the link points to.",
 				"%s: in the jail %s is a symbolic link to %s",
 				m->jail, path, tab + 1);
 	}
 	return 0;
 }
 
-/* Only parts of the runtime may lie inside what the policy names. */
+/* Refuses mounts inside each other. Only parts of the runtime may be inside a
+   directory of the policy. */
 static int
 check_mounts(const struct plan *p, struct remit_error *err)
 {
@@ -248,15 +253,16 @@ check_mounts(const struct plan *p, struct remit_error *err)
 			const struct plan_mount *in = &p->mounts[i];
 			const struct plan_mount *out = &p->mounts[k];
 
-			/* Of two at one place the later one is too many. */
+			/* Of two mounts at one path, the later one is
+			   reported. */
 			if (i == k || in->runtime ||
 			    !path_lies_in(in->jail, out->jail) ||
 			    (i < k && !strcmp(in->jail, out->jail)))
 				continue;
 			return fail_refused(
 				err, fields[in->field].name,
-				"Give each folder a place of its own.",
-				"%s lies inside %s in the jail", in->jail,
+				"Choose paths that are not inside each other.",
+				"%s is inside %s in the jail", in->jail,
 				out->jail);
 		}
 	}

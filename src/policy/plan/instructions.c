@@ -10,7 +10,7 @@ policy_of(const struct instructions *in)
 	return in->plan->policy;
 }
 
-/* A promise that is kept, in whatever way. */
+/* Whether a field is enforced, possibly by a fallback. */
 static bool
 is_kept(const struct instructions *in, enum field_id field)
 {
@@ -32,11 +32,11 @@ add_list(struct buf *out, const struct list *l)
 /* ---- how code runs ---- */
 
 static const char for_programs[] =
-	"Each program runs alone: variables, imports and files of one are not "
-	"there in the next.\n";
+	"Each program runs alone: its variables, imports and files are not "
+	"available to the next one.\n";
 static const char for_cells[] =
 	"Your programs are cells of one session: variables, imports and files "
-	"stay from one to the next.\n";
+	"persist from one to the next.\n";
 
 static int
 add_running(struct buf *out, const struct instructions *in)
@@ -45,9 +45,11 @@ add_running(struct buf *out, const struct instructions *in)
 
 	if (in->plan->tier == TIER_STATIC)
 		return buf_addf(out,
-				"# Python\n\nYour Python %d.%d code is looked "
-				"at and not run: you are told whether it "
-				"parses, and which imports are not allowed.\n",
+				"# Python\n"
+				"\n"
+				"Your Python %d.%d code is checked and not "
+				"run: the result says whether it parses, and "
+				"which imports are not allowed.\n",
 				python->major, python->minor);
 	return buf_addf(
 		out,
@@ -83,21 +85,21 @@ add_checks(struct buf *out, const struct instructions *in)
 static int
 add_packages(struct buf *out, const struct instructions *in)
 {
-	if (buf_addf(out, "- There is the standard library") < 0)
+	if (buf_addf(out, "- You can use the standard library") < 0)
 		return -1;
 	if (in->packages->count &&
-	    (buf_addf(out, ", and what was asked for: ") < 0 ||
+	    (buf_addf(out, ", and the requested packages: ") < 0 ||
 	     add_list(out, in->packages) < 0))
 		return -1;
 	if (in->installed && in->installed->count &&
 	    (buf_addf(out, ", and these packages: ") < 0 ||
 	     add_list(out, in->installed) < 0))
 		return -1;
-	return buf_addf(out, ".%s\n",
-			is_kept(in, F_PACKAGE_INSTALLATION)
-				? " Nothing can be installed: `pip` does not "
-				  "work."
-				: "");
+	return buf_addf(
+		out, ".%s\n",
+		is_kept(in, F_PACKAGE_INSTALLATION)
+			? " Nothing else can be installed: `pip` does not work."
+			: "");
 }
 
 /* ---- what it can reach ---- */
@@ -109,8 +111,9 @@ add_mount(struct buf *out, const struct plan_mount *m)
 		[MOUNT_RO] = "can be read",
 		[MOUNT_RW] = "can be read and changed; changes are kept",
 		[MOUNT_OVERLAY] =
-			"can be read and changed; changes are thrown away",
-		[MOUNT_DIRECT] = "can be read and changed, at once",
+			"can be read and changed; changes are discarded",
+		[MOUNT_DIRECT] =
+			"can be read and changed; changes take effect at once",
 	};
 
 	return buf_addf(out, "- `%s` %s.\n", m->jail, words[m->mode]);
@@ -126,7 +129,7 @@ add_files(struct buf *out, const struct instructions *in)
 		return 0;
 	if (buf_addf(out,
 		     "- Write files to the current folder, `/workspace`. It is "
-		     "gone %s.\n",
+		     "deleted %s.\n",
 		     in->session ? "with the session" : "after the program") <
 	    0)
 		return -1;
@@ -140,7 +143,7 @@ add_files(struct buf *out, const struct instructions *in)
 	if (!exports->count)
 		return buf_addf(out, "- No other file of the host can be read "
 				     "or changed.\n");
-	if (buf_addf(out, "- Files there that are called so are given back "
+	if (buf_addf(out, "- Files there that match these patterns are given "
 			  "to the user: ") < 0 ||
 	    add_list(out, exports) < 0)
 		return -1;
@@ -187,7 +190,7 @@ add_environment(struct buf *out, const struct instructions *in)
 		return 0;
 	if (buf_addf(out, "- These environment variables are set: ") < 0)
 		return -1;
-	/* Their values may be secret. */
+	/* Names only: the values may be secret. */
 	for (size_t i = 0; i < env->count; i++)
 		if (buf_addf(out, "%s`%.*s`", i ? ", " : "",
 			     (int)strcspn(env->items[i], "="),
@@ -213,7 +216,8 @@ static const struct {
 	{ F_CODE_BYTES, "of code" },
 };
 
-/* The number that counts here, which may be less than the policy allows. */
+/* Writes the limit that is enforced here, which may be lower than the
+   policy's. */
 static void
 show_limit(const struct instructions *in, enum field_id field, char *out,
 	   size_t size)

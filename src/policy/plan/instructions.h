@@ -1,7 +1,7 @@
 /*
- * instructions: what a model that writes code for a plan should know, as text
- * for its prompt. Made from the plan alone: what is not enforced is not said,
- * and no path of the host is.
+ * instructions: what a model that writes code should know about a plan, as text
+ * for its prompt. The text is made from the plan alone: it does not mention
+ * promises that are not enforced, nor paths of the host.
  */
 #ifndef REMIT_INSTRUCTIONS_H
 #define REMIT_INSTRUCTIONS_H
@@ -11,15 +11,16 @@
 
 struct instructions {
 	const struct plan *plan;
-	bool session;		      /* cells of one, or programs */
-	const struct list *packages;  /* that are put there for it */
-	const struct list *installed; /* "numpy 1.26.4", or NULL: not known */
+	bool session;		      /* the programs are cells of a session */
+	const struct list *packages;  /* packages requested by the policy */
+	const struct list *installed; /* "numpy 1.26.4", or NULL if not known */
 };
 
-/* -1 with errno as buf_add(). */
+/* Appends the instructions. Returns -1 with errno as buf_add() does. */
 int instructions_write(struct buf *out,
 		       const struct instructions *in) must_check;
-/* The limits of tool calls; nothing if no code runs that could call. */
+/* Appends the limits of tool calls; nothing in the tier static, which runs no
+   code. */
 int instructions_write_tools(struct buf *out,
 			     const struct instructions *in) must_check;
 

@@ -14,17 +14,17 @@
 /* An open file, its table slot, an epoll item, a timer. */
 #define DESCRIPTOR_BYTES 2048
 /*
- * A page on its own needs a page table of its own, and one of the level above:
- * code can keep one page of every mapping, each in another gigabyte. What
- * stands for the mapping itself comes on top.
+ * The worst case of one page: code can touch one page of every mapping, each in
+ * a different gigabyte. Then each page needs its own page table and one of the
+ * level above, plus the kernel's structure of the mapping.
  */
 #define LONE_PAGE_BYTES (8 * 1024 + 512)
 /* vm.max_map_count, at its default. */
 #define MAPPINGS_MAX 65530
-/* CPython does not start in less. */
+/* CPython does not start with less. */
 #define SMALLEST_SPACE (UINT64_C(40) << 20)
 
-/* The most address space whose worst case fits into `rest`. */
+/* Returns the largest address space whose worst case fits into `rest`. */
 static uint64_t
 space_within(uint64_t rest, uint64_t page)
 {
@@ -45,7 +45,8 @@ memory_bound_disk(const struct policy *p)
 							       : p->disk_bytes;
 }
 
-/* Layers that share the workspace's file system are counted with it. */
+/* Returns the sum of overlays with their own file system. Other overlays count
+   as part of the workspace. */
 static uint64_t
 own_overlays(const struct policy *p)
 {
@@ -84,9 +85,9 @@ memory_bound_compute(struct memory_bound *out, const struct policy *p,
 /* ---- the decision ---- */
 
 /*
- * Without a group the limit is the address space of the one process: then
- * everything else that holds memory must be bounded, and the sum is the
- * promise.
+ * Without a cgroup the limit is enforced by the address space of the one
+ * process. Everything else that uses memory must be limited as well, and the
+ * sum must not exceed the field.
  */
 static int
 decide_memory_alone(struct decision *d, struct remit_error *err)
@@ -98,11 +99,11 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 		return fail_refused(
 			err, d->field->name,
 			"Raise --memory, lower --disk, --files or "
-			"--open-files, run where a memory cgroup can be "
-			"written, or accept a limit of the process alone: "
+			"--open-files, run in a writable memory cgroup, or "
+			"accept a limit for the process alone: "
 			"--memory-fallback per_process.",
-			"%llu MiB leave no room for the process: without a "
-			"memory cgroup (%s) files of %llu MiB, kernel buffers "
+			"%llu MiB are too little for the process: without a "
+			"memory cgroup (%s), files of %llu MiB, kernel buffers "
 			"of %llu MiB and page tables count as well",
 			(unsigned long long)d->policy->memory_bytes >> 20,
 			d->host->can[CAN_CGROUP_MEMORY].why,
@@ -136,7 +137,7 @@ decide_memory(struct decision *d, struct remit_error *err)
 		if (plan_note_kept(d, MECH(CGROUP_MEMORY))) {
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
 			snprintf(d->row->note, sizeof(d->row->note),
-				 "but for file locks, which no cgroup counts");
+				 "except file locks, which no cgroup counts");
 			if (has_sockets(p))
 				d->plan->limits.tcp_cgroup_bytes =
 					p->memory_bytes / 4;
@@ -149,21 +150,20 @@ decide_memory(struct decision *d, struct remit_error *err)
 	if (!p->memory_fallback && is_bare(d))
 		return fail_refused(
 			err, d->field->name,
-			"Accept a limit of the process alone: "
+			"Accept a limit for the process alone: "
 			"--memory-fallback per_process (--preset landlock).",
-			"no writable memory cgroup (%s), and without one "
+			"no writable memory cgroup (%s), and without one, "
 			"files, threads and kernel buffers are not counted",
 			d->host->can[CAN_CGROUP_MEMORY].why);
 	if (!p->memory_fallback)
 		return fail_refused(
 			err, d->field->name,
-			"Run where a systemd can be asked for a group (a "
-			"session of your own), in a leaf of a cgroup that is "
-			"yours or as root, or accept a limit of each process "
-			"alone: --memory-fallback per_process (with "
-			"subprocesses also --cpu-fallback per_process).",
-			"cannot be kept with %s on: no writable memory cgroup "
-			"(%s), and without one %s not counted",
+			"Run in a login session with a user systemd, in a leaf "
+			"of a cgroup that you own or as root, or accept a "
+			"limit for each process: --memory-fallback per_process "
+			"(with subprocesses also --cpu-fallback per_process).",
+			"cannot be enforced with %s on: no writable memory "
+			"cgroup (%s), and without one, %s not counted",
 			p->subprocess_execution ? "subprocess_execution"
 			: p->network_access	? "network_access"
 						: "network_allow",
@@ -176,7 +176,7 @@ decide_memory(struct decision *d, struct remit_error *err)
 		d->plan->limits.address_space_bytes = p->memory_bytes;
 	snprintf(d->row->note, sizeof(d->row->note), "%s",
 		 is_bare(d) ? "address space of the one process; files, "
-			      "threads and kernel buffers come on top"
-			    : "each process alone");
+			      "threads and kernel buffers are not counted"
+			    : "for each process alone");
 	return 0;
 }

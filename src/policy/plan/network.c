@@ -1,6 +1,6 @@
 /*
- * plan_network: no network, some hosts by name, all that are public, or the
- * host's own.
+ * plan_network: no network, listed hosts, all public hosts, or the host's own
+ * network.
  */
 #include <stdio.h>
 
@@ -30,11 +30,11 @@ check_methods(const struct policy *p, const struct host_rules *rules,
 		    !has_credential(&all, &rules->rows[i]))
 			return fail_refused(
 				err, "network_allow",
-				"Leave methods out, or, if the host speaks "
-				"HTTP without TLS at this port, add the word "
-				"plain.",
-				"%s:%u: the method is inside of TLS, which the "
-				"proxy reads only for a credential",
+				"Leave methods out, or add the word plain if "
+				"the host serves HTTP without TLS at this "
+				"port.",
+				"%s:%u: the method is encrypted by TLS, which "
+				"the proxy terminates only for a credential",
 				rules->rows[i].name, rules->rows[i].port);
 	return 0;
 }
@@ -45,27 +45,28 @@ check_hosts(const struct decision *d, struct remit_error *err)
 	struct host_rules rules;
 
 	if (d->policy->network_access == NETWORK_HOST)
-		return fail_refused(
-			err, d->field->name,
-			"Leave network_access out, or say true, or leave out "
-			"the list.",
-			"the host's own network has all hosts, so the list "
-			"would keep nobody out");
+		return fail_refused(err, d->field->name,
+				    "Leave network_access out, set it to true, "
+				    "or leave out the list.",
+				    "the host's own network reaches all hosts, "
+				    "so the list would have no effect");
 	if (host_rules_read(&d->policy->network_allow, &rules, err) < 0)
 		return -1;
 	return check_methods(d->policy, &rules, err);
 }
 
-/* Sockets in a network of the jail's own, which lead to a proxy or nowhere. */
+/* Gives the jail its own network namespace, whose sockets reach only the
+   proxy. */
 static void
 use_proxy(struct decision *d)
 {
 	bool alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 
-	/* Nothing runs that could want a way out. */
+	/* Nothing runs that could connect. */
 	if (d->plan->tier == TIER_STATIC)
 		return;
-	/* Without a network of its own its listeners would be the host's. */
+	/* Without a network namespace, the jail's listeners would be on the
+	   host. */
 	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone;
 }
 
@@ -88,7 +89,7 @@ decide_none(struct decision *d)
 	if (names_hosts(d->policy)) {
 		d->plan->filter |= PLAN_FILTER_NETWORK;
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "but for the hosts of network_allow");
+			 "except the hosts of network_allow");
 		return;
 	}
 	plan_note_kept(d, MECH(SECCOMP));
@@ -102,16 +103,16 @@ decide_public(struct decision *d, struct remit_error *err)
 	if (is_bare(d))
 		return fail_refused(
 			err, d->field->name,
-			"Use the tier local, or give the host's own network: "
+			"Use the tier local, or allow the host's own network: "
 			"--net=host.",
-			"the tier \"%s\" has no network namespace, and "
-			"nothing else keeps code to public hosts",
+			"the tier \"%s\" has no network namespace, and nothing "
+			"else can restrict code to public hosts",
 			tiers[d->plan->tier].name);
 	d->plan->filter |= PLAN_FILTER_NETWORK;
 	d->plan->own_network = plan_keeps(d->plan, MECH(NETWORK_NAMESPACE));
 	use_proxy(d);
 	snprintf(d->row->note, sizeof(d->row->note),
-		 "public hosts only, at the usual ports%s",
+		 "only public hosts at the usual ports%s",
 		 names_hosts(d->policy) ? ", and those of network_allow" : "");
 	return 0;
 }
@@ -142,18 +143,18 @@ check_client_proxy(const struct plan *p, struct remit_error *err)
 	if (!names_hosts(p->policy) &&
 	    p->policy->network_access != NETWORK_PUBLIC)
 		return fail_refused(err, "network_proxy",
-				    "Name hosts by network_allow, or leave "
+				    "List hosts in network_allow, or leave "
 				    "network_proxy out.",
-				    "there is no host that a proxy could lead "
-				    "to");
+				    "the policy allows no host that a proxy "
+				    "could connect to");
 	if (host_rules_read(&p->policy->network_allow, &rules, err) < 0 ||
 	    address_read(HOST_PROXY_ADDRESS, &own) < 0)
 		return -1;
 	if (host_rules_address_port(&rules, &own, HOST_PROXY_PORT))
 		return fail_refused(err, "network_proxy",
 				    "Leave network_proxy or that entry out.",
-				    "network_allow names " HOST_PROXY_ADDRESS
-				    ":%d, which is the proxy's own place",
+				    "network_allow lists  " HOST_PROXY_ADDRESS
+				    ":%d, which is the address of the proxy",
 				    HOST_PROXY_PORT);
 	return 0;
 }
@@ -164,10 +165,10 @@ plan_check_proxy(const struct plan *p, struct remit_error *err)
 	if (p->policy->network_proxy && check_client_proxy(p, err) < 0)
 		return -1;
 	if (p->policy->credentials.count && !tiers[p->tier].jailed)
-		return fail_refused(err, "credentials", "Use the tier local.",
-				    "the tier \"%s\" has no proxy that could "
-				    "keep them",
-				    tiers[p->tier].name);
+		return fail_refused(
+			err, "credentials", "Use the tier local.",
+			"the tier \"%s\" has no proxy that could add them",
+			tiers[p->tier].name);
 	return 0;
 }
 
@@ -178,18 +179,17 @@ check_entry(const struct credential *c, const struct host_rule *r,
 	    struct remit_error *err)
 {
 	if (r->kind == HOST_TCP)
-		return fail_refused(
-			err, "credentials",
-			"If the host speaks HTTP at this port, add the word "
-			"tls or plain to its entry.",
-			"%s:%u is an entry for bytes of any kind, and a header "
-			"can be put only into HTTP",
-			c->host, r->port);
+		return fail_refused(err, "credentials",
+				    "If the host serves HTTP at this port, add "
+				    "the word tls or plain to its entry.",
+				    "%s:%u is an entry for any protocol, and a "
+				    "header can be added only to HTTP",
+				    c->host, r->port);
 	if (!r->name[0] && address_class(&r->address) == ADDRESS_PUBLIC)
 		return fail_refused(
 			err, "credentials",
-			"Name an address of this machine or of your site.",
-			"%s is a public address, and what is sent to it "
+			"Use an address of this machine or of your site.",
+			"%s is a public address, and a header sent to it "
 			"without TLS can be read on the way",
 			c->host);
 	return 0;
@@ -209,9 +209,9 @@ check_credential(const struct credential *c, const struct host_rules *rules,
 		if (found)
 			return fail_refused(
 				err, "credentials",
-				"Write HOST:PORT:HEADER=..., for each port "
-				"that shall have it.",
-				"network_allow names %s at port %u and port "
+				"Write HOST:PORT:HEADER=... for each port that "
+				"needs it.",
+				"network_allow lists %s at port %u and port "
 				"%u, and the credential does not say which",
 				c->host, found->port, rules->rows[i].port);
 		found = &rules->rows[i];
@@ -219,8 +219,8 @@ check_credential(const struct credential *c, const struct host_rules *rules,
 	if (found)
 		return 0;
 	return fail_refused(err, "credentials",
-			    "Name it by network_allow, as it is here.",
-			    "network_allow has no entry for %s itself%s",
+			    "Add this host to network_allow.",
+			    "network_allow has no entry for exactly %s%s",
 			    c->host, c->port ? " at that port" : "");
 }
 

@@ -1,6 +1,6 @@
 /*
- * plan_packages: what is installed before a run, and that code installs
- * nothing by itself.
+ * plan_packages: packages that are installed before a run; code cannot install
+ * any itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@ decide_installation(struct decision *d, struct remit_error *err)
 {
 	if (d->policy->package_installation)
 		return fail_refused(err, d->field->name,
-				    "Name what is needed with --package: it is "
-				    "installed before the run.",
+				    "List the packages with --package: they "
+				    "are installed before the run.",
 				    "installing packages while the code runs "
 				    "is not built yet");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
@@ -57,17 +57,18 @@ decide_packages(struct decision *d, struct remit_error *err)
 			return -1;
 	if (check_sources(d->policy, err) < 0)
 		return -1;
-	/* Its user may not look into the cache of another. */
+	/* The jail's user may not read the cache of another user. */
 	if (is_bare(d) && d->host->by_root)
 		return fail_refused(
 			err, d->field->name,
 			"Run as an ordinary user, or use the tier local.",
-			"without namespaces the code of a jail started by "
-			"root is a user who may not read root's packages");
+			"without namespaces, the code of a jail started by "
+			"root runs as a user who may not read root's packages");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
 	snprintf(d->row->note, sizeof(d->row->note),
-		 "installed beforehand by a jailed run; only read by this one");
+		 "installed before the run in a separate jail; read-only in "
+		 "this one");
 	return 0;
 }
 
@@ -78,12 +79,11 @@ plan_check_packages(const struct plan *p, struct remit_error *err)
 		return 0;
 	return fail_refused(err, "packages",
 			    "Use the tier local, or leave the field out.",
-			    "the tier \"%s\" has no jail that packages could "
-			    "be shown to",
+			    "the tier \"%s\" has no jail to mount packages in",
 			    tiers[p->tier].name);
 }
 
-/* ---- one package more ---- */
+/* ---- whether a package could be added ---- */
 
 static bool
 names_package(const struct policy *p, const char *name)
@@ -100,8 +100,8 @@ names_package(const struct policy *p, const char *name)
 	return false;
 }
 
-/* pip, and an index or directory to install from, in a jail of the tier
-   local. */
+/* Whether pip, a source of packages and a jail of the tier local are
+   available. */
 static bool
 can_install(const struct policy *p, const struct interpreter *in,
 	    const struct host *h)

@@ -1,8 +1,7 @@
 /*
- * plan_part: what the parts of a plan's making know of each other: the fields
- * in general (plan.c), directories of the host (policy/plan/directories.c),
- * memory (policy/plan/memory.c), the network (policy/plan/network.c) and
- * packages (policy/plan/packages.c). For these files only.
+ * plan_part: the internal interface of the files that make a plan: plan.c
+ * (fields in general), directories.c, memory.c, network.c and packages.c. For
+ * these files only.
  */
 #ifndef REMIT_PLAN_PART_H
 #define REMIT_PLAN_PART_H
@@ -20,10 +19,10 @@ struct decision {
 
 typedef int decide_fn(struct decision *d, struct remit_error *err);
 
-/* Note a mechanism in the row; false if the tier has it not. */
+/* Adds a mechanism to the row. Returns false if the tier does not have it. */
 bool plan_note_kept(struct decision *d, uint64_t mechanism);
 
-/* The policy gives it: nothing is kept. */
+/* Marks the row as granted: there is nothing to enforce. */
 void plan_grant(struct decision *d, const char *note);
 
 static inline bool
@@ -44,12 +43,11 @@ is_bare(const struct decision *d)
 	return tiers[d->plan->tier].bare;
 }
 
-/* That what only a proxy can do has one: a place for clients that ask for it,
-   and credentials. */
+/* Refuses network_proxy and credentials if the plan has no proxy for them. */
 int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
 
-/* Fill p->mounts from the plan's policy and interpreter (its parts, read roots
-   and mounts, all in one list), or refuse what lies inside each other. */
+/* Fills p->mounts with the paths of the interpreter and the policy. Refuses
+   directories that are inside each other. */
 int plan_list_mounts(struct plan *p, struct remit_error *err) must_check;
 
 decide_fn decide_read_roots;
@@ -63,7 +61,7 @@ decide_fn decide_credentials;
 decide_fn decide_packages;
 decide_fn decide_installation;
 
-/* Packages that this tier cannot have. */
+/* Refuses packages in a tier that does not support them. */
 int plan_check_packages(const struct plan *p,
 			struct remit_error *err) must_check;
 

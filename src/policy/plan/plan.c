@@ -17,7 +17,8 @@ const char *const strength_names[] = {
 bool
 plan_note_kept(struct decision *d, uint64_t mechanism)
 {
-	/* Deciders serve all tiers; what a tier has not is not in its table. */
+	/* Deciders are common to all tiers. The field table says which
+	   mechanisms a tier has. */
 	if (!plan_keeps(d->plan, mechanism) ||
 	    !(d->field->kept[d->plan->tier] & mechanism))
 		return false;
@@ -33,7 +34,7 @@ plan_grant(struct decision *d, const char *note)
 	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
 }
 
-/* A limit that nothing here keeps: the policy must say that it knows. */
+/* Decides a limit that cannot be enforced here: it must be set to unlimited. */
 static int
 lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 {
@@ -44,12 +45,13 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 		return 0;
 	}
 	snprintf(remedy, sizeof(remedy),
-		 "Go without it: --%s unlimited. --preset landlock does so for "
-		 "all that this tier cannot keep.",
+		 "Run without the limit: --%s unlimited. --preset landlock "
+		 "does that for all limits that this tier cannot enforce.",
 		 d->field->short_name);
-	return fail_refused(err, d->field->name, remedy,
-			    "the tier \"%s\" cannot keep this limit here: %s",
-			    tiers[d->plan->tier].name, why);
+	return fail_refused(
+		err, d->field->name, remedy,
+		"the tier \"%s\" cannot enforce this limit here: %s",
+		tiers[d->plan->tier].name, why);
 }
 
 static int
@@ -59,20 +61,19 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 		return fail_refused(
 			err, d->field->name,
 			"Leave it off, or use the tier local.",
-			"the tier \"%s\" is one process: without a pid "
-			"namespace others could outlive the run",
+			"the tier \"%s\" allows only one process: without a "
+			"pid namespace, others could outlive the run",
 			tiers[d->plan->tier].name);
 	if (d->policy->subprocess_execution) {
 		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
 		d->plan->limits.many_processes = true;
-		/* Code must not run a program it made itself: the workspace is
-		   noexec, and memory files are noexec or not to be had. */
+		/* Code must not execute a program that it wrote itself: the
+		   workspace is noexec, and memory files are noexec or
+		   refused. */
 		if (!d->plan->memfd_noexec)
 			d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
-		plan_grant(
-			d,
-			"programs of the runtime, /usr/bin and /usr/local/bin "
-			"only");
+		plan_grant(d, "only programs of the runtime, /usr/bin and "
+			      "/usr/local/bin");
 		return 0;
 	}
 	plan_note_kept(d, MECH(SECCOMP));
@@ -85,7 +86,7 @@ decide_env_access(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	if (d->policy->env_var_access)
-		plan_grant(d, "the caller's whole environment is passed in");
+		plan_grant(d, "the caller's whole environment is visible");
 	else
 		plan_note_kept(d, MECH(EMPTY_ENVIRONMENT));
 	return 0;
@@ -102,8 +103,8 @@ decide_timeout(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
-/* RLIMIT_CPU counts from the start of a process, and cannot be raised for each
-   cell: the keeper's clock alone bounds them. */
+/* RLIMIT_CPU counts from the start of a process and cannot be raised for each
+   cell, so only the keeper's clock limits cells. */
 static int
 decide_cell_cpu(struct decision *d, struct remit_error *err)
 {
@@ -113,13 +114,12 @@ decide_cell_cpu(struct decision *d, struct remit_error *err)
 		d->plan->limits.cpu_clock_ms = p->cpu_ms;
 	if (!p->subprocess_execution || d->plan->limits.cpu_cgroup_ms)
 		return 0;
-	return fail_refused(err, d->field->name,
-			    "Run as root or where a cgroup can be written, or "
-			    "without a session.",
-			    "cannot be kept for each cell of a session with "
-			    "subprocess_execution on: no writable cpu cgroup "
-			    "(%s)",
-			    d->host->can[CAN_CGROUP_CPU].why);
+	return fail_refused(
+		err, d->field->name,
+		"Run as root or in a writable cgroup, or without a session.",
+		"cannot be enforced for each cell of a session with "
+		"subprocess_execution on: no writable cpu cgroup (%s)",
+		d->host->can[CAN_CGROUP_CPU].why);
 }
 
 static int
@@ -138,22 +138,24 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	if (d->job->session)
 		return decide_cell_cpu(d, err);
 	if (plan_note_kept(d, MECH(RLIMIT_CPU)))
-		/* A second more: the keeper's clock is the exact one. */
+		/* One second more, because the keeper's clock is the exact
+		   limit. */
 		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
 	if (!p->subprocess_execution || group)
 		return 0;
 	if (!p->cpu_fallback)
 		return fail_refused(
 			err, d->field->name,
-			"Run as root or where a cgroup can be written, or "
-			"accept a limit of each process alone: --cpu-fallback "
-			"per_process --memory-fallback per_process.",
-			"cannot be kept for all processes together with "
+			"Run as root or in a writable cgroup, or accept a "
+			"limit for each process: --cpu-fallback per_process "
+			"--memory-fallback per_process.",
+			"cannot be enforced for all processes together with "
 			"subprocess_execution on: no writable cpu cgroup (%s)",
 			d->host->can[CAN_CGROUP_CPU].why);
 	d->row->strength = STRENGTH_FALLBACK;
 	snprintf(d->row->note, sizeof(d->row->note),
-		 "each process alone; the timeout bounds them together");
+		 "for each process alone; only the timeout limits them "
+		 "together");
 	return 0;
 }
 
@@ -169,8 +171,9 @@ decide_cpus(struct decision *d, struct remit_error *err)
 }
 
 /*
- * Without a user namespace the kernel counts all processes of the user: exact
- * only for root's jails, whose user has no others.
+ * Without a user namespace, RLIMIT_NPROC counts all processes of the user. It
+ * is exact only if root starts the jail, because then the jail's user has no
+ * other processes.
  */
 static int
 decide_threads(struct decision *d, struct remit_error *err)
@@ -182,8 +185,7 @@ decide_threads(struct decision *d, struct remit_error *err)
 	    (!d->host->by_root && !group))
 		return lift_or_refuse(
 			d,
-			"one process, with as many threads as its user may "
-			"have",
+			"one process with as many threads as its user may have",
 			err);
 	if (d->host->by_root && plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes;
@@ -199,7 +201,7 @@ decide_processes(struct decision *d, struct remit_error *err)
 
 	if (is_bare(d))
 		return decide_threads(d, err);
-	/* The jail's pid 1 counts as well. */
+	/* One more, because the jail's pid 1 counts as well. */
 	if (plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes + 1;
 	if (d->host->can[CAN_CGROUP_PIDS].yes &&
@@ -213,13 +215,13 @@ decide_file_bytes(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	if (d->policy->file_bytes == POLICY_UNLIMITED)
-		plan_grant(d, "bounded by disk_bytes");
+		plan_grant(d, "limited by disk_bytes");
 	else if (plan_note_kept(d, MECH(RLIMIT_FSIZE)))
 		d->plan->limits.file_bytes = d->policy->file_bytes;
 	return 0;
 }
 
-/* A directory of mode direct is the policy's own word for no limit there. */
+/* Notes that the limit does not apply to directories of mode direct. */
 static void
 note_direct(struct decision *d)
 {
@@ -238,7 +240,7 @@ decide_disk(struct decision *d, struct remit_error *err)
 	uint64_t bytes = d->policy->disk_bytes;
 
 	(void)err;
-	/* Where files count against the memory there may be less. */
+	/* If files count against memory_bytes, the limit may be lower. */
 	if (d->plan->disk_share_bytes && d->plan->disk_share_bytes < bytes) {
 		bytes = d->plan->disk_share_bytes;
 		snprintf(d->row->note, sizeof(d->row->note),
@@ -279,7 +281,7 @@ decide_validator(struct decision *d, struct remit_error *err)
 		d->row->present = false; /* off: nothing is promised */
 	else if (plan_note_kept(d, MECH(VALIDATOR)))
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "the syntax only: a friendly answer, not a wall");
+			 "checks the syntax only: advice, not a wall");
 	return 0;
 }
 
@@ -308,7 +310,7 @@ decide_export_cap(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
-/* A field that is not here is kept by all the mechanisms of its row. */
+/* A field without a decider is enforced by all mechanisms of its row. */
 static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_MOUNTS] = decide_mounts,
 	[F_COMMIT_NAMES] = decide_commit_names,
@@ -354,7 +356,7 @@ check_tier(const struct policy *p, const struct host *h,
 
 	if (!t->built)
 		return fail_refused(
-			err, "tier", "Use the tier local, or name unsafe.",
+			err, "tier", "Use the tier local, or unsafe.",
 			"the tier \"%s\" is not built yet", t->name);
 	if (!t->jailed)
 		return 0;
@@ -365,7 +367,7 @@ check_tier(const struct policy *p, const struct host *h,
 			"the tier \"%s\" needs %s (%s), and here: %s", t->name,
 			capabilities[lacks].name, capabilities[lacks].sentence,
 			h->can[lacks].why);
-	/* Before ABI 3 Landlock does not see files cut to nothing. */
+	/* Before ABI 3, Landlock does not check truncate(2). */
 	if (t->bare && h->landlock_abi < 3)
 		return fail_refused(
 			err, "tier", capabilities[CAN_LANDLOCK_TIER].remedy,
@@ -375,7 +377,7 @@ check_tier(const struct policy *p, const struct host *h,
 	return 0;
 }
 
-/* Where a limit can be kept, it is: no jail with namespaces goes without. */
+/* Refuses unlimited fields in a tier that can enforce them. */
 static int
 check_lifted(const struct policy *p, struct remit_error *err)
 {
@@ -388,16 +390,16 @@ check_lifted(const struct policy *p, struct remit_error *err)
 		if (*FIELD_PTR(p, f, const uint64_t) != POLICY_UNLIMITED ||
 		    !tiers[p->tier].jailed || tiers[p->tier].bare)
 			continue;
-		return fail_refused(err, f->name, "Give it a number.",
-				    "only a tier that cannot keep this limit "
-				    "may go without it");
+		return fail_refused(err, f->name, "Set it to a number.",
+				    "this limit may be unlimited only in a "
+				    "tier that cannot enforce it");
 	}
 	return 0;
 }
 
 #define FORKABLE_REMEDY "Leave it out, or open the session without branches."
 
-/* What a branch could not have for itself alone. */
+/* Refuses fields whose resources a branch would share with its session. */
 static int
 check_branches(const struct policy *p, struct remit_error *err)
 {
@@ -409,12 +411,12 @@ check_branches(const struct policy *p, struct remit_error *err)
 	if (p->subprocess_execution)
 		return fail_refused(err, "subprocess_execution",
 				    FORKABLE_REMEDY,
-				    "processes of a branch could not be told "
-				    "from those of its session");
+				    "processes of a branch could not be "
+				    "distinguished from those of its session");
 	if (p->network_access || names_hosts(p))
 		return fail_refused(err, "network_access", FORKABLE_REMEDY,
-				    "connections of a session would be its "
-				    "branches' as well");
+				    "branches would share the connections of "
+				    "their session");
 	return 0;
 }
 
@@ -424,8 +426,8 @@ check_job(const struct policy *p, const struct plan_job *job,
 {
 	if (job->session && p->tier == TIER_STATIC)
 		return fail_refused(err, "tier", "Use the tier local.",
-				    "nothing runs in the tier \"%s\", so that "
-				    "a session has nothing to keep",
+				    "nothing runs in the tier \"%s\", so a "
+				    "session is of no use",
 				    tiers[p->tier].name);
 	if (job->forkable && check_branches(p, err) < 0)
 		return -1;
@@ -444,7 +446,8 @@ check_job(const struct policy *p, const struct plan_job *job,
 	return 0;
 }
 
-/* The tier has no use for this field. */
+/* Refuses a field that does not exist in the tier, unless it has its
+   default. */
 static int
 check_absent(const struct decision *d, struct remit_error *err)
 {
@@ -455,12 +458,12 @@ check_absent(const struct decision *d, struct remit_error *err)
 			    "the tier \"%s\" %s", tiers[d->plan->tier].name,
 			    d->field == &fields[F_NETWORK_ALLOW]
 				    ? "has no network namespace, and nothing "
-				      "else keeps code to some hosts"
-				    : "does not have it");
+				      "else can restrict code to some hosts"
+				    : "does not support it");
 }
 
-/* No hosts: that there are none is network_access's. No credentials, no
-   packages. */
+/* Whether a list is empty, and so promises nothing. That no host can be reached
+   is the promise of network_access. */
 static bool
 promises_nothing(const struct decision *d)
 {
@@ -481,7 +484,6 @@ decide_row(struct decision *d, struct remit_error *err)
 		return 0;
 	if (promises_nothing(d))
 		return 0;
-	/* Only a session can be idle. */
 	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
 		return 0;
 	if (d->field == &fields[F_BRANCHES] && !d->job->forkable)
@@ -492,7 +494,7 @@ decide_row(struct decision *d, struct remit_error *err)
 		return check_absent(d, err);
 	if (!kept && tiers[tier].jailed)
 		return lift_or_refuse(
-			d, "the workspace is a folder of the host's disk", err);
+			d, "the workspace is a folder on the host's disk", err);
 	if (!kept) {
 		d->row->strength = STRENGTH_NONE;
 		return 0;
@@ -506,12 +508,12 @@ decide_row(struct decision *d, struct remit_error *err)
 bool
 plan_can_be_warm(const struct plan *p)
 {
-	/* A jail that is joined cannot forbid executing memory files, which
-	   only matters where anything can be executed. */
+	/* A zygote's child cannot set memfd_noexec when it joins its jail. That
+	   matters only if programs can be executed. */
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
-	/* Nor can it be on the host's network, which no zygote is on; and who
-	   waits cannot know what a client will give. */
+	/* No zygote is on the host's network, and a waiting jail cannot know
+	   the credentials that a client will give. */
 	return p->tier == TIER_LOCAL && !p->has_given &&
 	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }
@@ -521,14 +523,15 @@ check_preload(const struct plan *p, struct remit_error *err)
 {
 	if (!p->policy->preload.count || plan_can_be_warm(p))
 		return 0;
-	return fail_refused(err, "preload",
-			    "Leave preload out: code may import all the same.",
-			    "modules are preloaded only for the tier \"local\" "
-			    "without the host's network, and for root without "
-			    "subprocesses");
+	return fail_refused(
+		err, "preload",
+		"Leave preload out: code can still import the modules.",
+		"modules are preloaded only in the tier \"local\" without the "
+		"host's network, and for root also without subprocesses");
 }
 
-/* Without a jail nothing would hold changes back, not even of a dry run. */
+/* Refuses writable mounts in a tier without a jail, where changes could not be
+   kept apart until the end. */
 static int
 check_overlays(const struct plan *p, struct remit_error *err)
 {
@@ -548,14 +551,14 @@ check_exports(const struct plan *p, struct remit_error *err)
 {
 	if (!p->policy->artifact_export_paths.count || tiers[p->tier].jailed)
 		return 0;
-	return fail_refused(err, "artifact_export_paths",
-			    "Use the tier local, or leave the field out.",
-			    "the tier \"%s\" has no workspace that files could "
-			    "be given back from",
-			    tiers[p->tier].name);
+	return fail_refused(
+		err, "artifact_export_paths",
+		"Use the tier local, or leave the field out.",
+		"the tier \"%s\" has no workspace to export files from",
+		tiers[p->tier].name);
 }
 
-/* Its directories, likewise. */
+/* Refuses writable directories, which a branch would share with its session. */
 static int
 check_forkable(struct plan *p, struct remit_error *err)
 {
@@ -566,7 +569,7 @@ check_forkable(struct plan *p, struct remit_error *err)
 			return fail_refused(
 				err, fields[p->mounts[i].field].name,
 				FORKABLE_REMEDY,
-				"a branch would write to the folder of its "
+				"a branch would write to a folder of its "
 				"session (mode \"%s\")",
 				mount_mode_names[p->mounts[i].mode]);
 	p->filter |= PLAN_FILTER_FORKABLE;
@@ -591,8 +594,8 @@ plan_build(struct plan *out, const struct policy *policy,
 		.left_out = host_left_out(host),
 	};
 
-	/* No namespace bounds what datagrams and file locks reach; the strict
-	   filter has neither. */
+	/* Without namespaces datagrams and file locks could reach other
+	   processes. The strict filter allows neither. */
 	if (tiers[policy->tier].bare)
 		p.filter |= PLAN_FILTER_STRICT_MEMORY;
 	if (check_tier(policy, host, err) < 0 ||

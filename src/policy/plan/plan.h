@@ -1,6 +1,7 @@
 /*
- * plan: policy × job × host, decided. The only place with choices: everything
- * below does what the plan says or fails. Pure: it asks nothing of the system.
+ * plan: decides how a policy is enforced for a job on this host. This is the
+ * only place with choices: everything below executes the plan or fails. It
+ * makes no system calls.
  */
 #ifndef REMIT_PLAN_H
 #define REMIT_PLAN_H
@@ -10,10 +11,11 @@
 #include "policy/interpreter.h"
 
 enum strength {
-	STRENGTH_ENFORCED, /* kept by the mechanisms named */
-	STRENGTH_FALLBACK, /* kept in a weaker way the policy accepted */
-	STRENGTH_GRANTED,  /* the policy gives it: nothing to keep */
-	STRENGTH_NONE,	   /* not enforced: only in the unsafe tier */
+	STRENGTH_ENFORCED, /* enforced by the listed mechanisms */
+	STRENGTH_FALLBACK, /* enforced in a weaker way that the policy accepts
+			    */
+	STRENGTH_GRANTED,  /* allowed by the policy: nothing to enforce */
+	STRENGTH_NONE,	   /* not enforced: only in the tier unsafe */
 };
 
 extern const char *const strength_names[];
@@ -22,21 +24,21 @@ struct plan_row {
 	bool present;
 	uint64_t mechanisms;
 	enum strength strength;
-	char note[256]; /* for people, or "" */
+	char note[256]; /* an explanation, or "" */
 };
 
-/* The most directories of mode rw that a run may have. */
+/* The maximum number of directories of mode rw in a run. */
 #define PLAN_WRITE_ROOTS_MAX 8
 
 struct plan_mount {
 	const char *host;
 	const char *jail;
-	bool runtime; /* part of the interpreter: may be executable */
+	bool runtime; /* part of the interpreter: may contain executables */
 	enum field_id field;
 	enum mount_mode mode;
-	uint64_t max_bytes; /* of its own overlay; 0: it shares the workspace's
-			     */
-	int write_root;	    /* which one of mode rw it is, or -1 */
+	uint64_t max_bytes; /* size of its overlay; 0: it shares the workspace's
+			       file system */
+	int write_root; /* its index among the directories of mode rw, or -1 */
 };
 
 static inline bool
@@ -45,10 +47,11 @@ plan_mount_is_overlaid(const struct plan_mount *m)
 	return m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
 }
 
-/* 0 means that this limit is not set by this mechanism. */
+/* A value of 0 means that this mechanism does not set the limit. */
 struct plan_limits {
 	uint64_t memory_cgroup_bytes;
-	uint64_t tcp_cgroup_bytes; /* of these, where they are not counted */
+	uint64_t tcp_cgroup_bytes; /* the part for TCP buffers, if the memory
+				      cgroup does not count them */
 	uint64_t pids_cgroup;
 	uint64_t cpu_cgroup_ms;
 	uint64_t address_space_bytes;
@@ -60,11 +63,13 @@ struct plan_limits {
 	uint64_t tmpfs_bytes;
 	uint64_t tmpfs_inodes;
 	uint64_t cpus;
-	bool keeps_init;     /* no memory: the code dies, and pid 1 does not */
-	bool many_processes; /* a group is needed to kill them all at once */
+	bool keeps_init; /* out of memory, the kernel must kill the code and not
+			    pid 1 */
+	bool many_processes; /* a cgroup is needed to kill all of them at once
+			      */
 };
 
-/* What the field branches can be at most. */
+/* The maximum of the field branches. */
 #define PLAN_BRANCHES_MAX 64
 
 struct plan {
@@ -79,17 +84,19 @@ struct plan {
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;
-	bool ends_tls;	/* the proxy has certificates of its own for code */
-	bool has_given; /* credentials that only one session's client knows */
-	bool proxied;	/* sockets inside lead to a proxy, or nowhere */
-	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
+	bool ends_tls;	/* the proxy terminates TLS with its own certificates */
+	bool has_given; /* some credentials are given by the client of the
+			   session */
+	bool proxied;	/* sockets in the jail reach only the proxy */
+	uint64_t disk_share_bytes; /* share of memory_bytes for files; 0: no
+				      limit */
 	bool memfd_noexec;
-	bool exports;	   /* the keeper needs a way into the workspace */
+	bool exports;	   /* the keeper must be able to read the workspace */
 	int write_roots;   /* directories of mode rw */
 	bool has_direct;   /* some directory has no limits */
 	bool session;	   /* more cells may follow */
 	bool forkable;	   /* the session may have branches */
-	uint64_t left_out; /* always 0 but in test builds */
+	uint64_t left_out; /* always 0 except in test builds */
 };
 
 /* The bits of plan.filter; jail/seccomp/filter.h checks that they agree. */
@@ -100,8 +107,8 @@ enum plan_filter {
 	PLAN_FILTER_STRICT_MEMORY = 8,
 };
 
-/* What a plan needs to know of a job: the sizes that fields bound, and whether
-   it is one of many. */
+/* What a plan needs to know about a job: the sizes that fields limit, and
+   whether it belongs to a session. */
 struct plan_job {
 	uint64_t code_bytes;
 	uint64_t stdin_bytes;
@@ -110,9 +117,9 @@ struct plan_job {
 };
 
 /*
- * Decide everything, or refuse with REMIT_E_REFUSED (the host cannot keep a
- * field: field in err.where, err.remedy says what would help) or
- * REMIT_E_INPUT (the job does not fit the policy).
+ * Makes a plan. Fails with REMIT_E_REFUSED if the host cannot enforce a field
+ * (err.where is the field and err.remedy what would help), or with
+ * REMIT_E_INPUT if the job exceeds the policy.
  */
 int plan_build(struct plan *out, const struct policy *policy,
 	       const struct plan_job *job, const struct host *host,
@@ -120,8 +127,9 @@ int plan_build(struct plan *out, const struct policy *policy,
 	       struct remit_error *err) must_check;
 void plan_free(struct plan *p);
 
-/* Whether the plan's policy could name this package too, and does not yet: the
-   tier shows packages to code, and one can be fetched and installed here. */
+/* Whether this package could be added to the plan's policy: the policy does not
+   list it yet, the tier supports packages, and packages can be installed
+   here. */
 bool plan_accepts_package(const struct plan *p, const struct host *host,
 			  const char *name);
 
@@ -131,12 +139,12 @@ plan_keeps(const struct plan *p, uint64_t mechanism)
 	return !(p->left_out & mechanism);
 }
 
-/* A zygote's child can be the code of this plan. */
+/* Whether a child of a zygote can run the code of this plan. */
 bool plan_can_be_warm(const struct plan *p);
 
-/* [{field, value, mechanisms, strength, note?}] for results. */
+/* Returns [{field, value, mechanisms, strength, note?}] for results. */
 json_t *plan_enforcement(const struct plan *p);
-/* {tier, python, enforcement}; NULL: no memory. */
+/* Returns {tier, python, enforcement}; NULL if out of memory. */
 json_t *plan_to_json(const struct plan *p);
 
 #endif

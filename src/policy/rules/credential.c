@@ -12,17 +12,16 @@
 #define FIELD "credentials"
 #define FORM                                                                \
 	"Write HOST:HEADER=env:NAME or HOST:HEADER=file:/PATH, for a HOST " \
-	"that network_allow names, or HOST:PORT:HEADER=... for one of its " \
+	"that network_allow lists, or HOST:PORT:HEADER=... for one of its " \
 	"ports."
 
-/* By where the value is. */
 static const char *const prefixes[] = {
 	[CREDENTIAL_IN_VARIABLE] = "env:",
 	[CREDENTIAL_IN_FILE] = "file:",
 	[CREDENTIAL_GIVEN] = "given:",
 };
 
-/* They say where a request ends, or to whom it goes. */
+/* Headers that determine where a request ends or who receives it. */
 static const char *const not_ours[] = {
 	"connection", "content-length",	   "expect",
 	"host",	      "keep-alive",	   "te",
@@ -57,14 +56,15 @@ credential_is_value(const char *bytes, size_t len)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
 			return false;
-	/* Blanks at the ends would not arrive. */
+	/* Blanks at either end are not part of a header's value. */
 	return len && len < CREDENTIAL_VALUE && bytes[0] != ' ' &&
 	       bytes[len - 1] != ' ';
 }
 
 /* ---- the text ---- */
 
-/* Up to `end`, into room for so many bytes. */
+/* Copies the text up to `end`, which must not be empty and must fit. Moves
+ *text to the byte after `end`. */
 static int
 credential_cut(const char **text, const char *end, char *out, size_t size)
 {
@@ -78,7 +78,7 @@ credential_cut(const char **text, const char *end, char *out, size_t size)
 	return 0;
 }
 
-/* In the form in which hosts are compared. */
+/* Parses a host to its normal form. */
 static int
 credential_read_host(const char *text, bool bracketed,
 		     char host[HOST_NAME_SIZE])
@@ -108,7 +108,7 @@ credential_cut_host(const char **text, struct credential *out)
 	return credential_read_host(host, bracketed, out->host);
 }
 
-/* A header has no colon, so digits before one are a port. */
+/* A header has no colon, so digits before a colon are a port. */
 static int
 credential_cut_port(const char **text, struct credential *out)
 {
@@ -158,19 +158,19 @@ credential_read(const char *text, struct credential *out,
 	    credential_cut_port(&at, &c) < 0)
 		return fail_refused(err, FIELD, FORM,
 				    "\"%.300s\" does not begin with a host and "
-				    "a colon, or has a wrong port",
+				    "a colon, or has an invalid port",
 				    text);
 	equals = strchr(at, '=');
 	if (!equals ||
 	    credential_cut(&at, equals, c.header, sizeof(c.header)) < 0 ||
 	    !is_header(c.header))
 		return fail_refused(err, FIELD, FORM,
-				    "\"%.300s\" names no header that could be "
-				    "put into a request",
+				    "\"%.300s\" does not name a header that "
+				    "can be added to a request",
 				    text);
 	if (credential_read_from(at, &c, err) < 0)
 		return fail_refused(err, FIELD, FORM,
-				    "\"%.300s\" does not say from where: "
+				    "\"%.300s\" does not end in a source: "
 				    "env:NAME or file:/PATH",
 				    text);
 	*out = c;
@@ -189,8 +189,8 @@ credentials_read(const struct list *texts, struct credentials *out,
 		 struct remit_error *err)
 {
 	if (texts->count > CREDENTIALS_MAX)
-		return fail_refused(err, FIELD, "Name fewer.",
-				    "%zu entries, and %d are the most",
+		return fail_refused(err, FIELD, "List fewer.",
+				    "too many entries: %zu (limit %d)",
 				    texts->count, CREDENTIALS_MAX);
 	out->count = 0;
 	for (size_t i = 0; i < texts->count; i++, out->count++) {
@@ -198,10 +198,11 @@ credentials_read(const struct list *texts, struct credentials *out,
 			return -1;
 		for (size_t k = 0; k < i; k++)
 			if (are_for_one(&out->rows[k], &out->rows[i]))
-				return fail_refused(
-					err, FIELD,
-					"Write one for each host and port.",
-					"%s has two", out->rows[i].host);
+				return fail_refused(err, FIELD,
+						    "Write only one for each "
+						    "host and port.",
+						    "%s has two credentials",
+						    out->rows[i].host);
 	}
 	return 0;
 }
@@ -221,7 +222,7 @@ credential_is_for(const struct credential *c, const struct host_rule *r)
 
 /* ---- as an object ---- */
 
-/* ":443", or "" without one. */
+/* Writes ":443", or "" without a port. */
 static int
 credential_port_text(const json_t *value, const char *place, char out[8],
 		     struct remit_error *err)
@@ -266,11 +267,11 @@ credential_text(const json_t *object, const char *place, struct buf *out,
 			return -1;
 	}
 	six = address_read(parts[0], &a) == 0 && a.is_v6;
-	/* So that no member can say what another one does. */
+	/* No member may contain the separators of the text form. */
 	if ((!six && strpbrk(parts[0], ":[]=")) || strpbrk(parts[1], ":="))
-		return fail(
-			err, REMIT_E_INPUT,
-			"%s: host and header have no colon and no =", place);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: host and header must not contain a colon or =",
+			    place);
 	return buf_addf(out, six ? "[%s]%s:%s=%s" : "%s%s:%s=%s", parts[0],
 			port, parts[1], parts[2]) < 0
 		       ? fail_memory(err, place)

@@ -7,7 +7,7 @@
 #include "base/net/address.h"
 #include "policy/json_value.h"
 
-/* So that no member can say what another one does. */
+/* No member may contain the separators of the text form. */
 static int
 read_word(const json_t *value, const char **out, const char *place,
 	  struct remit_error *err)
@@ -18,8 +18,8 @@ read_word(const json_t *value, const char **out, const char *place,
 		return -1;
 	if (!**out || strpbrk(*out, ":,+=[]"))
 		return fail(err, REMIT_E_INPUT,
-			    "%s: %s is empty or has one of : , + = [ ]", place,
-			    quote(shown, *out));
+			    "%s: %s is empty or contains one of : , + = [ ]",
+			    place, quote(shown, *out));
 	return 0;
 }
 
@@ -45,7 +45,8 @@ add_port(struct buf *out, const json_t *value, const char *place,
 {
 	if (!json_is_integer(value))
 		return json_value_wrong_type(value, "a number", place, err);
-	/* Behind it, if anything, come words. */
+	/* The colon after the port begins the words; end_entry() removes it if
+	   there are none. */
 	return buf_addf(out, ":%lld:", (long long)json_integer_value(value));
 }
 
@@ -149,7 +150,7 @@ static const struct member {
 	{ .name = "connections", .add = add_connections },
 };
 
-/* Behind the last word there is a comma, or behind the port a colon. */
+/* Removes the comma after the last word, or the colon after the port. */
 static int
 end_entry(struct buf *out)
 {

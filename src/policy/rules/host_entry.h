@@ -1,12 +1,12 @@
 /*
- * host_entry: an entry of network_allow as a JSON object, made the text that
- * host_rule.h reads:
+ * host_entry: converts an entry of network_allow that is a JSON object to the
+ * text that host_rule.h parses:
  *
  *	{"host": "api.example.com", "port": 80, "kind": "plain",
- *	 "private": true, "public": false, "methods": ["GET", "HEAD"], "bytes":
- * "10M", "connections": 5}
+ *	 "private": true, "public": false, "methods": ["GET", "HEAD"],
+ *	 "bytes": "10M", "connections": 5}
  *
- * Whether it can be kept is said of the text, like of any other.
+ * Whether the entry is allowed is checked later, with its text.
  */
 #ifndef REMIT_HOST_ENTRY_H
 #define REMIT_HOST_ENTRY_H

@@ -26,19 +26,19 @@ host_rules_read(const struct list *texts, struct host_rules *out,
 		struct remit_error *err)
 {
 	if (texts->count > HOST_RULES_MAX)
-		return fail_refused(err, FIELD, "Name fewer hosts.",
-				    "%zu entries, and %d are the most",
+		return fail_refused(err, FIELD, "List fewer hosts.",
+				    "too many entries: %zu (limit %d)",
 				    texts->count, HOST_RULES_MAX);
 	out->count = 0;
 	for (size_t i = 0; i < texts->count; i++, out->count++) {
 		if (host_rule_read(texts->items[i], &out->rows[i], err) < 0)
 			return -1;
 		if (is_twice(out, i))
-			return fail_refused(
-				err, FIELD, "Write one entry with all words.",
-				"\"%.300s\": this host and port are named "
-				"twice",
-				texts->items[i]);
+			return fail_refused(err, FIELD,
+					    "Write one entry with all words.",
+					    "\"%.300s\": this host and port "
+					    "are listed twice",
+					    texts->items[i]);
 	}
 	return 0;
 }
@@ -61,7 +61,8 @@ host_rules_name(const struct host_rules *all, const char *name)
 	return NULL;
 }
 
-/* The name itself, then the longest that it is below. */
+/* An entry for the name itself is the most exact, then the one for the longest
+   name above it. */
 static size_t
 exactness(const struct host_rule *r)
 {
@@ -97,7 +98,7 @@ host_rules_address_port(const struct host_rules *all,
 
 /* ---- entries of untrusted clients ---- */
 
-/* Whether an entry goes on after its port. */
+/* Whether an entry has words after its port. */
 static bool
 has_words(const char *text)
 {
@@ -117,11 +118,11 @@ mark_public(char **text, const struct host_rule *r, struct remit_error *err)
 		     : address_class(&r->address) != ADDRESS_PUBLIC)
 		return fail_refused(
 			err, FIELD,
-			"Name public hosts, or have whoever runs the server "
-			"name this one in the server's policy or the key's, "
-			"and write it in the same words.",
+			"Use public hosts, or have the server's administrator "
+			"add this entry, word for word, to the policy of the "
+			"server or the key.",
 			"\"%.300s\" is not limited to public addresses, and "
-			"this key may reach no others",
+			"this key may not reach any others",
 			*text);
 	if (is_named || r->must_be_public)
 		return 0;
@@ -151,13 +152,13 @@ host_rules_keep_public(struct list *texts, const struct list *granted,
 }
 
 /*
- * Services that are offered on the internet. Not 25 (mail between servers,
- * which is how spam is sent), and not 3000, 5000 and 8000, at which programs
- * like to serve within their own loopback.
+ * Ports of common services on the internet. Not 25 (mail between servers), by
+ * which spam is sent, and not 3000, 5000 and 8000, at which programs often
+ * serve on their own loopback.
  */
 const uint16_t public_ports[PUBLIC_PORTS] = {
 	22,   80,   443,  8080, 8443, 9418,	   /* shell, web, git */
-	110,  143,  465,  587,	993,  995,	   /* mail of people */
+	110,  143,  465,  587,	993,  995,	   /* mail clients */
 	853,  1883, 8883, 4222, 5671, 5672,  9092, /* names, queues */
 	1433, 3306, 5432, 6379, 9200, 27017,	   /* databases */
 };

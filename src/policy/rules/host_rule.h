@@ -1,20 +1,22 @@
 /*
- * host_rule: an entry of network_allow, read.
+ * host_rule: parses entries of the field network_allow.
  *
  *	HOST:PORT[:WORD[,WORD...]]
  *
- * HOST is a name, "*." before a name of two labels or more (every name below
+ * HOST is a name, "*." before a name of at least two labels (every name below
  * it), an IPv4 address, or an IPv6 address in brackets. Words:
  *
- *	tls, plain, tcp		the hello or the HTTP head must name HOST, or
- *				there is no look at the bytes; of a name port
- *				443 is tls and 80 is plain without a word
- *	private			the name may lead to a private address
- *	public			the address must be public, and not this
- *				machine's; names without private must be anyway
- *	methods=GET+HEAD	plain: requests with these, one a connection
- *	bytes=10M		both ways, in a run
- *	connections=5		in a run
+ *	tls, plain, tcp		the TLS hello or the HTTP head must name HOST,
+ *				or (tcp) the bytes are not inspected; the
+ *				default for names is tls at port 443, plain at
+ *				port 80, else tcp
+ *	private			the name may have a private address
+ *	public			the address must be public; names without
+ *				"private" are always limited to public addresses
+ *	methods=GET+HEAD	only requests with these methods, and one
+ *				request per connection
+ *	bytes=10M		limit of a run, both directions together
+ *	connections=5		limit of a run
  */
 #ifndef REMIT_HOST_RULE_H
 #define REMIT_HOST_RULE_H
@@ -27,10 +29,10 @@
 #include "base/net/address.h"
 #include "base/net/host_name.h"
 
-/* Entries of one policy; each may need a listener. */
+/* The maximum in one policy: each entry may need a listener. */
 #define HOST_RULES_MAX 64
 
-/* With network_proxy: where clients find one inside, at 127.0.0.1. */
+/* The address of the HTTP proxy in the jail, with the field network_proxy. */
 #define HOST_PROXY_ADDRESS "127.0.0.1"
 #define HOST_PROXY_PORT	   3128
 
@@ -42,21 +44,23 @@ enum host_kind {
 
 struct host_rule {
 	char name[HOST_NAME_SIZE]; /* "" for an address */
-	bool is_below;		   /* names below it, not itself */
-	struct address address;	   /* if it is one */
+	bool is_below; /* the rule is for names below it, not for the name
+			  itself */
+	struct address address; /* if name is "" */
 	uint16_t port;
 	enum host_kind kind;
 	bool may_be_private;
-	bool must_be_public; /* of an address; the proxy checks it again */
-	unsigned methods;    /* bits of host_methods; 0: all there are */
-	uint64_t most_bytes; /* 0: no cap of its own */
+	bool must_be_public; /* for an address; the proxy checks this when it
+				connects */
+	unsigned methods;    /* bits of host_methods; 0: all methods */
+	uint64_t most_bytes; /* in a run; 0: no limit */
 	uint64_t most_connections;
 };
 
-/* The methods that an entry can name; bit i is row i. */
+/* The methods that an entry can list; bit i stands for row i. */
 #define HOST_METHODS 7
 extern const char *const host_methods[HOST_METHODS];
-/* The bit of a method, which is as it is written; 0 if it is none of them. */
+/* Returns the bit of a method, or 0. Case matters. */
 unsigned host_method(const char *bytes, size_t len);
 
 struct host_rules {
@@ -70,19 +74,19 @@ int host_rules_read(const struct list *texts, struct host_rules *out,
 		    struct remit_error *err) must_check;
 
 /*
- * For entries that an untrusted client has written: refuse those that lead to
- * private hosts, and add the word "public" to addresses, so that the proxy
- * checks them when it connects. Entries that `granted` has, word for word, stay
- * as they are. Entries that cannot be read stay, too: the plan refuses them.
+ * Restricts entries of an untrusted client: refuses those that allow private
+ * hosts, and adds the word "public" to addresses, so that the proxy checks them
+ * when it connects. Entries that are also in `granted`, word for word, are
+ * unchanged. So are malformed entries, which the plan will refuse.
  */
 int host_rules_keep_public(struct list *texts, const struct list *granted,
 			   struct remit_error *err) must_check;
 
-/* What a name's bytes must say at this port, if no word tells. */
+/* Returns the kind of a name's entry at this port if it has no word for it. */
 enum host_kind host_rule_usual_kind(uint16_t port);
 
-/* The first entry for this name or address at any port, at this port; or
-   NULL. */
+/* Return the first entry for a name at any port; the best entry for a name at
+   one port; the entry for an address at one port; or NULL. */
 const struct host_rule *host_rules_name(const struct host_rules *all,
 					const char *name);
 const struct host_rule *host_rules_name_port(const struct host_rules *all,
@@ -92,8 +96,8 @@ const struct host_rule *host_rules_address_port(const struct host_rules *all,
 						uint16_t port);
 
 /*
- * Where hosts are reached if all public ones may be: each port needs a listener
- * in the jail, so not all 65535 can be open.
+ * The ports of public hosts that can be reached with network_access on: each
+ * port needs a listener in the jail, so not all 65535 can be open.
  */
 
 #define PUBLIC_PORTS 25

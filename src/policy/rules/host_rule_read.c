@@ -1,5 +1,5 @@
 /*
- * host_rule_read: the text of an entry of network_allow.
+ * host_rule_read: parses the text of an entry of network_allow.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "policy/rules/host_rule.h"
 
 #define FIELD "network_allow"
-#define FORM                                                              \
-	"Write HOST:PORT, *.HOST:PORT, ADDRESS:PORT or [ADDRESS]:PORT, "  \
-	"and behind it, if need be, a colon and words with commas: tls, " \
-	"plain, tcp, private, public, methods=GET+HEAD, bytes=10M, "      \
+#define FORM                                                                 \
+	"Write HOST:PORT, *.HOST:PORT, ADDRESS:PORT or [ADDRESS]:PORT, "     \
+	"optionally followed by a colon and a comma-separated list of tls, " \
+	"plain, tcp, private, public, methods=GET+HEAD, bytes=10M and "      \
 	"connections=5."
 
 const char *const host_methods[HOST_METHODS] = {
@@ -31,7 +31,7 @@ host_method(const char *bytes, size_t len)
 
 /* ---- the host ---- */
 
-/* What no peer can have, and the addresses that the jail's names get. */
+/* Addresses that no peer can have, and those that the jail's resolver uses. */
 static const struct {
 	struct address net;
 	unsigned bits;
@@ -40,11 +40,15 @@ static const struct {
 	{ { false, { 0 } }, 8, "no address of a host" },
 	{ { false, { 198, 18 } },
 	  15,
-	  "what the names of a jail lead to (198.18.0.0/15)" },
+	  "an address that the resolver of the jail uses (198.18.0.0/15)" },
 	{ { false, { 224 } }, 3, "no address of a host" },
 	{ { true, { 0 } }, 128, "no address of a host" },
-	{ { true, { [10] = 0xff, 0xff } }, 96, "an IPv4 address: write it so" },
-	{ { true, { 0xfe, 0x80 } }, 10, "of a link, and does not say which" },
+	{ { true, { [10] = 0xff, 0xff } },
+	  96,
+	  "an IPv4 address: write it in the form of IPv4" },
+	{ { true, { 0xfe, 0x80 } },
+	  10,
+	  "an address of a link, without the name of the link" },
 	{ { true, { 0xff } }, 8, "no address of a host" },
 };
 
@@ -68,13 +72,15 @@ read_host_name(const char *text, struct host_rule *out, struct remit_error *err)
 	if (out->is_below)
 		name += 2;
 	if (host_name_read(name, strlen(name), out->name) < 0)
-		return fail_refused(err, FIELD, FORM,
-				    "\"%s\" is no name of a host, and no IPv4 "
-				    "address",
-				    text);
+		return fail_refused(
+			err, FIELD, FORM,
+			"\"%s\" is neither a host name nor an IPv4 address",
+			text);
 	if (out->is_below && !strchr(out->name, '.'))
 		return fail_refused(err, FIELD, FORM,
-				    "\"%s\" would be everybody's names", text);
+				    "\"%s\" would match every host under a "
+				    "top-level domain",
+				    text);
 	return 0;
 }
 
@@ -88,7 +94,7 @@ read_rule_host(const char *text, bool bracketed, struct host_rule *out,
 		if (!bracketed)
 			return read_host_name(text, out, err);
 		return fail_refused(err, FIELD, FORM,
-				    "\"[%s]\" is no IPv6 address", text);
+				    "\"[%s]\" is not an IPv6 address", text);
 	}
 	out->address = a;
 	return check_address(text, &a, err);
@@ -96,7 +102,7 @@ read_rule_host(const char *text, bool bracketed, struct host_rule *out,
 
 /* ---- the words ---- */
 
-/* A word as it is read: NAME or NAME=VALUE. */
+/* A word: NAME or NAME=VALUE. */
 struct word {
 	char name[16];
 	char value[64]; /* "" without one */
@@ -143,10 +149,11 @@ set_methods(const struct word *w, struct host_rule *out,
 		if (!bit || out->methods & bit)
 			return fail_refused(
 				err, FIELD,
-				"Name some of GET, HEAD, POST, PUT, PATCH, "
+				"Use some of GET, HEAD, POST, PUT, PATCH, "
 				"DELETE and OPTIONS, with + between them.",
-				"\"%.*s\" is no method, or named twice", (int)n,
-				at);
+				"\"%.*s\" is not a supported method, or is "
+				"listed twice",
+				(int)n, at);
 		out->methods |= bit;
 		if (!at[n])
 			return 0;
@@ -181,7 +188,7 @@ set_connections(const struct word *w, struct host_rule *out,
 
 static const struct {
 	const char *name;
-	unsigned group; /* of which there may be one */
+	unsigned group; /* an entry may have one word of each group */
 	bool has_value;
 	int (*set)(const struct word *w, struct host_rule *out,
 		   struct remit_error *err);
@@ -226,7 +233,7 @@ read_word(const char *text, size_t len, unsigned *seen, struct host_rule *out,
 		i++;
 	if (i == ARRAY_LEN(words) || words[i].has_value != (w.value[0] != 0))
 		return fail_refused(err, FIELD, FORM,
-				    "\"%.*s\" is no word for an entry",
+				    "\"%.*s\" is not a word of an entry",
 				    (int)len, text);
 	if (*seen & words[i].group)
 		return fail_refused(err, FIELD, FORM,
@@ -255,7 +262,8 @@ read_words(const char *text, struct host_rule *out, struct remit_error *err)
 
 /* ---- all of it ---- */
 
-/* An address is no name that a hello could have, and is meant as it is. */
+/* A TLS hello contains a name, never an address, and whether an address is
+   private is visible from the address itself. */
 static int
 check_words(const char *text, const struct host_rule *r,
 	    struct remit_error *err)
@@ -263,20 +271,20 @@ check_words(const char *text, const struct host_rule *r,
 	if (!r->name[0] && (r->kind == HOST_TLS || r->may_be_private))
 		return fail_refused(
 			err, FIELD,
-			"Leave the word out: an address is named as it is.",
-			"%.300s: tls and private are for names", text);
+			"Leave the word out, or use the name of the host.",
+			"%.300s: tls and private are only for names", text);
 	if (!r->name[0] && r->must_be_public &&
 	    address_class(&r->address) != ADDRESS_PUBLIC)
-		return fail_refused(err, FIELD,
-				    "Name a public address, or leave the word "
-				    "public out.",
-				    "%.300s: this address is not public", text);
+		return fail_refused(
+			err, FIELD,
+			"Use a public address, or leave the word public out.",
+			"%.300s: this address is not public", text);
 	if (r->methods && r->kind == HOST_TCP)
 		return fail_refused(
 			err, FIELD,
-			"Leave methods out, or, if the host speaks HTTP at "
-			"this port, add the word plain or tls.",
-			"%.300s: only of HTTP the method can be seen", text);
+			"Leave methods out, or add the word plain or tls if "
+			"the host serves HTTP at this port.",
+			"%.300s: methods can be limited only for HTTP", text);
 	return 0;
 }
 
@@ -328,7 +336,7 @@ split_entry(const char *text, struct parts *out, struct remit_error *err)
 	if (read_rule_port(port, &out->port) < 0)
 		return fail_refused(
 			err, FIELD, FORM,
-			"\"%.300s\": the port is a number from 1 to 65535",
+			"\"%.300s\": the port must be a number from 1 to 65535",
 			text);
 	port += strcspn(port, ":");
 	out->words = *port ? port + 1 : NULL;

@@ -5,7 +5,7 @@
 
 #include "base/own.h"
 
-/* Modules whose package has another name. Names that differ only by capitals,
+/* Modules whose package has a different name. Names that differ only in case,
    "-", "_" or "." need no row: an index treats them as equal (PEP 503). */
 static const struct {
 	const char *module, *package;
@@ -96,25 +96,25 @@ static const struct {
 	{ "zmq", "pyzmq" },
 };
 
-/* Modules that no package of that name provides. */
+/* Modules that no package of the same name provides. */
 static const char *const unprovided[] = {
-	/* of Python, but left out of some builds or of older versions; needed
+	/* part of Python, but missing in some builds or older versions; needed
 	   for 3.9, which cannot list its standard library */
 	"annotationlib", "bz2", "compression", "ctypes", "curses", "dbm",
 	"ensurepip", "idlelib", "lzma", "msvcrt", "readline", "sqlite3", "ssl",
 	"test", "tkinter", "tomllib", "turtle", "turtledemo", "venv", "winreg",
 	"winsound", "zlib",
-	/* of Python, removed meanwhile; setuptools has no pkg_resources now */
+	/* removed from Python; setuptools has no pkg_resources any more */
 	"aifc", "asynchat", "asyncore", "audioop", "binhex", "cgi", "cgitb",
 	"chunk", "crypt", "distutils", "imghdr", "imp", "lib2to3", "mailcap",
 	"msilib", "nis", "nntplib", "ossaudiodev", "pipes", "pkg_resources",
 	"smtpd", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib",
-	/* of Python 2 */
+	/* part of Python 2 */
 	"BaseHTTPServer", "ConfigParser", "HTMLParser", "Queue",
 	"SimpleHTTPServer", "SocketServer", "StringIO", "Tkinter", "cPickle",
 	"cStringIO", "commands", "cookielib", "exceptions", "httplib", "md5",
 	"sets", "sha", "thread", "urllib2", "urlparse",
-	/* of Windows, of other interpreters, or of the distribution */
+	/* part of Windows, other interpreters, or the distribution */
 	"apt", "apt_pkg", "arcpy", "cairo", "clr", "dbus", "gi", "js",
 	"machine", "micropip", "pyodide", "pythoncom", "pywintypes", "rpm",
 	"win32api", "win32com", "win32con", "win32gui",
@@ -128,7 +128,8 @@ is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Whether it can be the name of a package as well, which ends in no "_". */
+/* Whether the text can also be the name of a package, which does not end in
+   "_". */
 static bool
 is_name(const char *text)
 {

@@ -8,12 +8,12 @@
 #include "base/number.h"
 
 #define FIELD "packages"
-#define FORM                                                               \
-	"Write the name of a package of the index, and which versions of " \
-	"it: pandas, \"pandas==2.2.*\", \"pandas[excel]>=2,<3\"."
-#define BY_NAME "Only --package-direct (package_direct) takes it."
+#define FORM                                                         \
+	"Write the name of a package of the index, optionally with " \
+	"versions: pandas, \"pandas==2.2.*\", \"pandas[excel]>=2,<3\"."
+#define BY_NAME "Use --package-direct (package_direct) for it."
 
-/* ---- characters, of ASCII whatever the locale says ---- */
+/* ---- characters: ASCII in every locale ---- */
 
 static bool
 is_alnum(char c)
@@ -46,7 +46,7 @@ refuse_package(const char *text, const char *why, const char *remedy,
 			    why);
 }
 
-/* Blanks behind it do not count. */
+/* Whether the text ends in `end`, ignoring blanks after it. */
 static bool
 ends_with(const char *text, const char *end)
 {
@@ -70,7 +70,7 @@ is_archive(const char *text)
 	return false;
 }
 
-/* What people or models write there, and must not. */
+/* Refuses common mistakes of people and models, each with its own reason. */
 static int
 check_look(const char *text, struct remit_error *err)
 {
@@ -110,8 +110,8 @@ writer_put(struct writer *w, char c)
 	w->out[w->len] = '\0';
 }
 
-/* Letters, digits, and between them the other characters. PEP 503: no capitals,
-   and one dash for any of "-_." in a row. */
+/* Reads letters and digits, with "-_." between them. Normalises as PEP 503
+   says: lower case, and one dash for any sequence of "-_.". */
 static const char *
 read_package_name(const char *at, struct writer *w)
 {
@@ -226,9 +226,10 @@ package_rule_read(const char *text, struct package_rule *out,
 		return -1;
 	end = read_requirement(text, &r, &w);
 	if (!end || *end || w.full)
-		return refuse_package(text,
-				      "is no name of a package with versions",
-				      FORM, err);
+		return refuse_package(
+			text,
+			"is not the name of a package with optional versions",
+			FORM, err);
 	*out = r;
 	return 0;
 }
@@ -253,7 +254,7 @@ refuse_url(const char *field, const char *text, const char *why,
 			    "%s %s", quote(shown, text), why);
 }
 
-/* One that goes on a command line and into a file of ours. */
+/* Whether the text is safe on a command line and in pip's configuration. */
 static bool
 is_printable(const char *text)
 {
@@ -311,22 +312,22 @@ package_url_read(const char *field, const char *text, struct package_url *out,
 				  err);
 	if (!is_printable(text))
 		return refuse_url(field, text,
-				  "has characters that no address has", err);
+				  "has characters that a URL must not contain",
+				  err);
 	all = strcspn(host, "/?#");
-	/* The jail would see it, and whatever is built in it. */
+	/* The jail would see the password, and so would all build code in
+	   it. */
 	if (memchr(host, '@', all))
 		return fail_refused(err, field, "Leave user and password out.",
-				    "an address of packages cannot hold "
-				    "a password: code that is installed could "
-				    "read it");
+				    "the URL of a package must not contain a "
+				    "password: installed code could read it");
 	len = strcspn(host, ":/?#");
 	u.port = u.tls ? 443 : 80;
 	if (len < all &&
 	    read_url_port(host + len + 1, all - len - 1, &u.port) < 0)
-		return refuse_url(field, text, "has no port that is one", err);
+		return refuse_url(field, text, "has an invalid port", err);
 	if (read_url_host(host, len, &u) < 0)
-		return refuse_url(field, text,
-				  "names no host that can be reached", err);
+		return refuse_url(field, text, "has an invalid host", err);
 	*out = u;
 	return 0;
 }
@@ -354,9 +355,9 @@ package_direct_check(const char *text, struct remit_error *err)
 	if (text[0] == '/' && !strstr(text, "/../") && is_archive(text) &&
 	    is_printable(text))
 		return 0;
-	return fail_refused(err, field,
-			    "Name a file by its whole path (\"$PWD/x.whl\"), "
-			    "or an address.",
-			    "%s is neither a URL nor the path of a package",
-			    quote(shown, text));
+	return fail_refused(
+		err, field,
+		"Write the absolute path of a file (\"$PWD/x.whl\"), or a URL.",
+		"%s is neither a URL nor the path of a package",
+		quote(shown, text));
 }

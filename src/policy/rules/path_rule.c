@@ -10,7 +10,8 @@
 
 #define WORKSPACE "/workspace"
 
-/* Directories that the jail makes, and what may stand below them. */
+/* Directories that the jail creates, and whether the policy may mount something
+   below them. */
 static const struct owned {
 	const char *path;
 	bool below_is_free;
@@ -26,11 +27,11 @@ static const struct owned {
 static int
 fail_too_long(const char *place, struct remit_error *err)
 {
-	return fail(err, REMIT_E_INPUT, "%s: a path is at most %d bytes long",
+	return fail(err, REMIT_E_INPUT, "%s: the path is longer than %d bytes",
 		    place, PATH_RULE_SIZE - 1);
 }
 
-/* Copy an absolute path without empty and "." components. */
+/* Copies an absolute path without empty and "." components. */
 static void
 path_tidy(const char *text, char *out)
 {
@@ -79,7 +80,7 @@ has_dotdot(const char *path)
 	return false;
 }
 
-/* '\0' if path is dir, '/' if it is below dir, -1 if it is elsewhere. */
+/* Returns '\0' if path is dir, '/' if it is below dir, else -1. */
 static int
 path_relation(const char *path, const char *dir)
 {
@@ -128,7 +129,7 @@ path_rule_jail(const char *text, char out[PATH_RULE_SIZE], const char *place,
 			    place, quote(shown, text));
 	if (!strcmp(path, "/"))
 		return fail(err, REMIT_E_INPUT,
-			    "%s: \"/\" is the jail's own root: name "
+			    "%s: \"/\" is the root of the jail: choose "
 			    "directories below it",
 			    place);
 	if (check_owned(path, place, err) < 0)
@@ -203,7 +204,8 @@ path_rule_below(const char *text, char out[PATH_RULE_SIZE], const char *place,
 	return path_rule_workspace(text, out, place, err);
 }
 
-/* Take leading "." and ".." off *text, and their parents off the directory. */
+/* Resolves leading "." and ".." of *text by removing names from the end of
+   `dir`. */
 static void
 path_climb(char *dir, const char **text)
 {
@@ -233,11 +235,12 @@ path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],
 	if (!*text)
 		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
 	if (*text != '/') {
-		errno = ENOENT; /* for "(unreachable)...": getcwd(3) */
+		errno = ENOENT; /* for a result of "(unreachable)...", see
+				   getcwd(3) */
 		if (!getcwd(dir, sizeof(dir)) || *dir != '/')
 			return fail_sys(err, REMIT_E_INPUT,
 					"%s: the current directory has no "
-					"path: write an absolute one",
+					"path: write an absolute path",
 					place);
 		path_climb(dir, &text);
 	}

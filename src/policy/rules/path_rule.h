@@ -1,7 +1,7 @@
 /*
- * path_rule: what a path in a policy must look like. Nothing here touches
- * the file system, except that a flag's relative path starts at the current
- * directory. Whether a path exists is a question of the plan.
+ * path_rule: checks the form of paths in a policy. Nothing here accesses the
+ * file system, except that a relative path of a flag starts at the current
+ * directory. Whether a path exists is checked later.
  *
  * `place` names the value in messages: "mounts[1].jail", "--read".
  */
@@ -12,36 +12,37 @@
 
 #include "base/error.h"
 
-/* The longest path with its NUL. */
+/* The size of the longest path, with its NUL. */
 #define PATH_RULE_SIZE 4096
 
-/* An absolute path; doubled slashes and "." are taken out, ".." stays. */
+/* Checks an absolute path. Removes double slashes and ".", but not "..". */
 int path_rule_host(const char *text, char out[PATH_RULE_SIZE],
 		   const char *place, struct remit_error *err) must_check;
 
 /*
- * A path where something may appear in the jail: absolute, without "..",
- * not the root, not in a directory that the jail itself makes.
+ * Checks a path in the jail where something may be mounted: absolute, without
+ * "..", not the root, not in a directory that the jail itself creates.
  */
 int path_rule_jail(const char *text, char out[PATH_RULE_SIZE],
 		   const char *place, struct remit_error *err) must_check;
 
-/* Whether code may write to a directory above this path in the jail. */
+/* Whether this path in the jail is below a directory that code may write to. */
 bool path_rule_is_below_writable(const char *jail);
 
 /*
- * Something in the jail's workspace: relative to it, or absolute and below it.
- * What comes out is relative, without "..", and no name is too long.
+ * Checks a path in the jail's workspace: relative to it, or absolute and below
+ * it. *out is relative and without "..", and no name in it is too long.
  */
 int path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
 			const char *place, struct remit_error *err) must_check;
 
-/* The same for any directory, so never absolute. */
+/* The same for a path below any directory, so it must be relative. */
 int path_rule_below(const char *text, char out[PATH_RULE_SIZE],
 		    const char *place, struct remit_error *err) must_check;
 
-/* The text itself if absolute, else behind the current directory. Leading
-   "." and ".." are resolved, since the current directory has no links. */
+/* Writes an absolute path unchanged, and prefixes a relative one with the
+   current directory. Leading "." and ".." are resolved, which is safe because
+   getcwd(3) returns no symbolic links. */
 int path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],
 			const char *place, struct remit_error *err) must_check;
 

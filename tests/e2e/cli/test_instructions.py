@@ -59,10 +59,10 @@ def test_folders_variables_and_hosts_are_named_as_the_code_sees_them(remit):
         "--allow-host", "example.org:443", "--export", "*.png", "--block-import", "ctypes",
         "--memory-fallback", "per_process",
     )  # fmt: skip
-    assert "- `/data` can be read.\n" in text and "- `/scratch` can be read and changed; changes are thrown away.\n" in text
+    assert "- `/data` can be read.\n" in text and "- `/scratch` can be read and changed; changes are discarded.\n" in text
     assert "variables are set: `API_TOKEN`.\n" in text and "cannot be imported: `ctypes`" in text
     assert "These hosts can be reached, and no others: `example.org:443`." in text and "no network" not in text
-    assert "given back to the user: `*.png`" in text
+    assert "given to the user: `*.png`" in text
     # Neither a path of the host nor a secret.
     assert str(folder) not in text and "secret-value" not in text
 
@@ -78,11 +78,11 @@ def test_what_is_not_enforced_is_not_said(remit):
 
 def test_code_that_is_not_run_has_no_tools(remit):
     text = told(remit, "--tier", "static", "--allow-import", "math", "--tool", "t=cat")
-    assert "looked at and not run" in text and "no others: `math`" in text and "Tools" not in text and "Limits" not in text
+    assert "checked and not run" in text and "no others: `math`" in text and "Tools" not in text and "Limits" not in text
 
 
 def test_cells_of_a_session(any_remit):
-    assert "stay from one to the next" in told(any_remit, "--session")
+    assert "persist from one to the next" in told(any_remit, "--session")
 
 
 def test_tools_are_there_as_they_are_told(remit):

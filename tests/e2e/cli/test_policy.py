@@ -114,7 +114,7 @@ def test_a_promise_that_cannot_be_kept_is_refused(remit):
     assert result["error"]["where"] in ("memory_bytes", "cpu_seconds")
     assert "fallback" in result["error"]["remedy"]
     result = remit.json("print('ran')", "--memory", "100M")
-    assert result["status"] == "refused" and "leave no room" in result["error"]["value"]
+    assert result["status"] == "refused" and "too little for the process" in result["error"]["value"]
 
 
 def test_matrix_shows_all_tiers(remit):

@@ -89,12 +89,12 @@ def test_the_result_says_what_kept_each_field(inside, covers):
     assert (result["status"], result["stdout"], result["tier"], result["start"]) == ("ok", "42\n", "landlock", "cold")
     rows = {r["field"]: r for r in result["enforcement"]}
     assert rows["filesystem_read_roots"]["mechanisms"] == ["landlock"]
-    assert "can be seen" in rows["filesystem_read_roots"]["note"]
+    assert "are visible" in rows["filesystem_read_roots"]["note"]
     assert rows["network_access"]["mechanisms"] == ["landlock", "seccomp"]
     assert rows["memory_bytes"]["strength"] == ("enforced" if inside.by_root else "fallback")
     assert not any("namespace" in m or "tmpfs" in m for r in rows.values() for m in r["mechanisms"])
     shown = inside("explain", *PRESET).stdout
-    assert shown.startswith("tier landlock:") and "can be seen" in shown
+    assert shown.startswith("tier landlock:") and "are visible" in shown
     matrix = json.loads(inside("matrix", "--json").stdout)
     here = {r["field"]: r["here"] for r in matrix if r["tier"] == "landlock"}
     assert here["subprocess_execution"] == ["landlock", "seccomp"] and here["disk_bytes"] == []

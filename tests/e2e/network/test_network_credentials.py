@@ -190,12 +190,12 @@ def test_a_file_that_is_none_is_refused(here, path):
 @pytest.mark.parametrize(
     "entry, credential, says",
     [
-        (f"{API}:5432", f"{API}:X-Key=env:KEY", "only into HTTP"),
+        (f"{API}:5432", f"{API}:X-Key=env:KEY", "only to HTTP"),
         (f"{API}:80", "other.example.com:X-Key=env:KEY", "no entry for"),
         ("*.example.org:80", "a.example.org:X-Key=env:KEY", "no entry for"),
         ("93.184.216.34:80:plain", "93.184.216.34:X-Key=env:KEY", "public address"),
-        (f"{API}:80", f"{API}:Content-Length=env:KEY", "no header"),
-        (f"{API}:80", f"{API}:X-Key=KEY", "from where"),
+        (f"{API}:80", f"{API}:Content-Length=env:KEY", "does not name a header"),
+        (f"{API}:80", f"{API}:X-Key=KEY", "does not end in a source"),
     ],
 )
 def test_a_credential_that_cannot_be_kept_is_refused(any_remit, entry, credential, says):

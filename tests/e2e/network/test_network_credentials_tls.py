@@ -217,7 +217,7 @@ def test_each_jail_has_an_authority_of_its_own_also_warm(here, world, covers):
 
 @pytest.mark.parametrize(
     "entry, credential, says",
-    [(f"{API}:8443", f"{API}:X-Key=env:KEY", "only into HTTP"), ("*.example.org:443", "a.example.org:X-Key=env:KEY", "no entry for")],
+    [(f"{API}:8443", f"{API}:X-Key=env:KEY", "only to HTTP"), ("*.example.org:443", "a.example.org:X-Key=env:KEY", "no entry for")],
 )
 def test_what_cannot_be_kept_is_refused(any_remit, entry, credential, says):
     result = any_remit.json("print('ran')", "--allow-host", entry, "--credential", credential, "--memory-fallback", "per_process", env={"KEY": SECRET})

@@ -168,7 +168,7 @@ def test_beside_all_that_is_public_it_leads_to_public_hosts_at_any_port(here, wo
     assert connections(world.seen(mark)) == [f"connection {PUBLIC} 7000"] * 2
 
 
-@pytest.mark.parametrize("hosts, says", [([], "there is no host"), (["127.0.0.1:3128"], "own place")])
+@pytest.mark.parametrize("hosts, says", [([], "allows no host"), (["127.0.0.1:3128"], "address of the proxy")])
 def test_a_proxy_that_leads_nowhere_is_refused(any_remit, hosts, says):
     named = [word for host in hosts for word in ("--allow-host", host)]
     result = any_remit.json("print('ran')", "--proxy", *named, "--memory-fallback", "per_process")

@@ -393,8 +393,8 @@ paths_that_the_jail_creates_are_refused(void **state)
 		const char *text;
 		const char *message;
 	} rows[] = {
-		{ "/a:/", "--mount: \"/\" is the jail's own root" },
-		{ "/a://./", "--mount: \"/\" is the jail's own root" },
+		{ "/a:/", "--mount: \"/\" is the root of the jail" },
+		{ "/a://./", "--mount: \"/\" is the root of the jail" },
 		{ "/a:/proc", "--mount: \"/proc\" is in /proc, which" },
 		{ "/a:/proc/1", "--mount: \"/proc/1\" is in /proc, which" },
 		{ "/a://proc/", "--mount: \"/proc\" is in /proc, which" },
@@ -414,7 +414,7 @@ paths_that_the_jail_creates_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		refuse_text(F_MOUNTS, rows[i].text, rows[i].message);
 	refuse_text(F_FILESYSTEM_READ_ROOTS, "/",
-		    "--read: \"/\" is the jail's own root");
+		    "--read: \"/\" is the root of the jail");
 	refuse_text(F_FILESYSTEM_WRITE_ROOTS, "/dev",
 		    "--write: \"/dev\" is in /dev, which");
 	assert_int_equal(policy_init(&p), 0);
@@ -463,7 +463,7 @@ a_path_is_at_most_4095_bytes_long(void **state)
 	path[0] = '/';
 	path[4096] = '\0';
 	refuse_text(F_FILESYSTEM_READ_ROOTS, path,
-		    "--read: a path is at most 4095 bytes long");
+		    "--read: the path is longer than 4095 bytes");
 	path[4095] = '\0';
 	assert_int_equal(policy_init(&p), 0);
 	set(&p, &fields[F_FILESYSTEM_READ_ROOTS], path);
@@ -505,9 +505,10 @@ a_text_is_at_most_64_kib_and_not_empty(void **state)
 	memset(text, 'a', 64 * 1024 + 3);
 	text[64 * 1024 + 3] = '\0';
 	text[1] = '=';
-	refuse_text(F_ENV, text, "--env: a text is at most 64 KiB");
+	refuse_text(F_ENV, text, "--env: the text is longer than 64 KiB");
 	text[64 * 1024 + 1] = '\0';
-	refuse_text(F_PRELOAD, text, "--preload: a text is at most 64 KiB");
+	refuse_text(F_PRELOAD, text,
+		    "--preload: the text is longer than 64 KiB");
 	refuse_text(F_PRELOAD, "", "--preload: the text is empty");
 	refuse_text(F_PRELOAD, "\xc3(", "--preload: the text is not UTF-8");
 	refuse_text(F_PYTHON, "", "--python: the text is empty");
@@ -528,7 +529,7 @@ env_flag_without_a_value_copies_the_variable_of_the_caller(void **state)
 	assert_string_equal(p.env.items[1], "EMPTY=");
 	unsetenv("REMIT_TEST_ENV");
 	refuse_text(F_ENV, "REMIT_TEST_ENV",
-		    "--env: \"REMIT_TEST_ENV\" is not set here");
+		    "--env: \"REMIT_TEST_ENV\" is not set in the environment");
 }
 
 static void
@@ -555,7 +556,7 @@ a_wrong_env_name_is_an_error(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		refuse_text(F_ENV, texts[i],
-			    "--env: the name of a variable is letters");
+			    "--env: the name of a variable must consist");
 }
 
 static void

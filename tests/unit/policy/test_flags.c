@@ -149,10 +149,10 @@ static void
 only_switches_can_be_negated(void **state)
 {
 	(void)state;
-	refuse("unknown option --no-memory; --memory is not an option that can "
+	refuse("unknown option --no-memory; --memory cannot "
 	       "be switched off",
 	       "--no-memory");
-	refuse("unknown option --no-preset; --preset is not", "--no-preset",
+	refuse("unknown option --no-preset; --preset cannot", "--no-preset",
 	       "strict");
 	refuse("--no-net takes no value", "--no-net=true");
 	refuse("--net: \"maybe\" is not true, false or host", "--net=maybe");

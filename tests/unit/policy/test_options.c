@@ -388,7 +388,7 @@ an_unknown_option_is_an_error_with_a_suggestion(void **state)
 	refuse("unknown option --colr; did you mean --colour?", "--colr=red");
 	refuse("unknown option --labl; did you mean --label?", "--labl", "x");
 	refuse("unknown option --no-ner; did you mean --no-net?", "--no-ner");
-	refuse("unknown option --no-quiet; --quiet is not an option that can "
+	refuse("unknown option --no-quiet; --quiet cannot "
 	       "be switched off",
 	       "--no-quiet");
 	refuse("unknown option --frobnicate; \"remit test --help\" lists the "

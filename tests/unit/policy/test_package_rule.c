@@ -67,10 +67,10 @@ malformed_requirement_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-		refuses(wrong[i], "no name");
+		refuses(wrong[i], "not the name");
 	memset(longer, 'a', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
-	refuses(longer, "no name");
+	refuses(longer, "not the name");
 }
 
 static void

@@ -64,7 +64,7 @@ landlock_tier_notes_every_weaker_field(void **state)
 		assert_int_not_equal(row(&t, (enum field_id)i)->strength,
 				     STRENGTH_NONE);
 	assert_non_null(
-		strstr(row(&t, F_FILESYSTEM_READ_ROOTS)->note, "can be seen"));
+		strstr(row(&t, F_FILESYSTEM_READ_ROOTS)->note, "are visible"));
 }
 
 static void

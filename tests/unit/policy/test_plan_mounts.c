@@ -57,11 +57,12 @@ read_root_below_a_writable_directory_is_noted(void **state)
 	set(&t, "read", "/tmp/data");
 	set(&t, "mount", "/srv/b:/workspace/b");
 	accepted(&t);
-	assert_non_null(strstr(row(&t, F_FILESYSTEM_READ_ROOTS)->note,
-			       "below /tmp/data is kept by the mount alone"));
+	assert_non_null(
+		strstr(row(&t, F_FILESYSTEM_READ_ROOTS)->note,
+		       "below /tmp/data is prevented by the mount alone"));
 	assert_non_null(
 		strstr(row(&t, F_MOUNTS)->note,
-		       "below /workspace/b is kept by the mount alone"));
+		       "below /workspace/b is prevented by the mount alone"));
 }
 
 static void
@@ -124,45 +125,45 @@ a_directory_inside_another_or_at_its_place_is_refused_by_field(void **state)
 		{ { "read", "read" },
 		  { "/data", "/data/x" },
 		  "filesystem_read_roots",
-		  "/data/x lies inside /data in" },
+		  "/data/x is inside /data in" },
 		{ { "read", "read" },
 		  { "/data/x/y", "/data" },
 		  "filesystem_read_roots",
-		  "/data/x/y lies inside /data in" },
+		  "/data/x/y is inside /data in" },
 		{ { "mount", "mount" },
 		  { "/srv/a:/b", "/srv/c:/b/c" },
 		  "mounts",
-		  "/b/c lies inside /b in" },
+		  "/b/c is inside /b in" },
 		{ { "mount", "mount" },
 		  { "/srv/c:/b/c", "/srv/a:/b" },
 		  "mounts",
-		  "/b/c lies inside /b in" },
+		  "/b/c is inside /b in" },
 		{ { "mount", "mount" },
 		  { "/srv/a:/b", "/srv/c:/b" },
 		  "mounts",
-		  "/b lies inside /b in" },
+		  "/b is inside /b in" },
 		/* the inner one is named, whichever came first */
 		{ { "read", "mount" },
 		  { "/data", "/srv/a:/data/a" },
 		  "mounts",
-		  "/data/a lies inside /data in" },
+		  "/data/a is inside /data in" },
 		{ { "read", "mount" },
 		  { "/data/x", "/srv/a:/data" },
 		  "filesystem_read_roots",
-		  "/data/x lies inside /data in" },
+		  "/data/x is inside /data in" },
 		{ { "read", "mount" },
 		  { "/data", "/srv/a:/data" },
 		  "mounts",
-		  "/data lies inside /data in" },
+		  "/data is inside /data in" },
 		/* the runtime hides nothing and is hidden by nothing */
 		{ { "read", NULL },
 		  { "/opt/venv", NULL },
 		  "filesystem_read_roots",
-		  "/opt/venv lies inside /opt/venv in" },
+		  "/opt/venv is inside /opt/venv in" },
 		{ { "mount", NULL },
 		  { "/srv/a:/usr/lib/python3.11/a", NULL },
 		  "mounts",
-		  "/usr/lib/python3.11/a lies inside /usr/lib/python3.11 in" },
+		  "/usr/lib/python3.11/a is inside /usr/lib/python3.11 in" },
 	};
 
 	(void)state;
@@ -235,7 +236,7 @@ granted_subprocesses_reserve_their_paths(void **state)
 	set(&names, "mount", "/srv/a:/etc/ssl/certs");
 	accepted(&names);
 	names.policy.network_access = NETWORK_HOST;
-	refused(&names, "mounts", "/etc/ssl/certs lies inside /etc/ssl in");
+	refused(&names, "mounts", "/etc/ssl/certs is inside /etc/ssl in");
 }
 
 /* ---- modes, and directories of root ---- */

@@ -45,7 +45,7 @@ hosts_with_the_host_network_are_refused(void **state)
 	(void)state;
 	set(&t, "allow-host", "api.example.com:443");
 	set(&t, "net", "host");
-	refused(&t, "network_allow", "keep nobody out");
+	refused(&t, "network_allow", "would have no effect");
 }
 
 /* The list then adds what is private, and other ports. */
@@ -127,7 +127,7 @@ malformed_host_entry_is_refused_by_the_plan(void **state)
 
 	(void)state;
 	set(&t, "allow-host", "*:443");
-	refused(&t, "network_allow", "no name of a host");
+	refused(&t, "network_allow", "neither a host name");
 }
 
 static void
@@ -151,15 +151,15 @@ credential_needs_an_http_entry_for_its_host(void **state)
 		const char *host, *credential, *why;
 	} rows[] = {
 		{ "api.example.com:8080", "api.example.com:X=env:A",
-		  "only into HTTP" },
+		  "only to HTTP" },
 		{ "*.example.com:443", "api.example.com:X=env:A",
-		  "no entry for api.example.com" },
+		  "no entry for exactly api.example.com" },
 		{ "*.example.com:80", "api.example.com:X=env:A",
-		  "no entry for api.example.com" },
+		  "no entry for exactly api.example.com" },
 		{ "93.184.216.34:80:plain", "93.184.216.34:X=env:A",
 		  "public address" },
 		{ "api.example.com:80", "api.example.com:Host=env:A",
-		  "no header" },
+		  "does not name a header" },
 	};
 
 	(void)state;
@@ -216,7 +216,7 @@ tls_is_terminated_only_for_a_credential(void **state)
 
 	(void)state;
 	set(&t, "allow-host", "api.example.com:443:methods=GET");
-	refused(&t, "network_allow", "inside of TLS");
+	refused(&t, "network_allow", "encrypted by TLS");
 	set(&t, "credential", "api.example.com:X=env:A");
 	accepted(&t);
 	assert_true(t.plan.ends_tls && plan_can_be_warm(&t.plan));
@@ -238,7 +238,7 @@ client_proxy_needs_hosts_and_a_free_address(void **state)
 	set(&t, "allow-host", "api.example.com:3128");
 	accepted(&t);
 	set(&t, "allow-host", "127.0.0.1:3128");
-	refused(&t, "network_proxy", "own place");
+	refused(&t, "network_proxy", "address of the proxy");
 }
 
 int

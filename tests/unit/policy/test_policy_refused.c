@@ -118,8 +118,8 @@ malformed_json_is_an_error_with_line_and_column(void **state)
 		{ "{\"python\": \"\xff\"}", "policy.json:1:" },
 		{ "{\"a\\u0000b\": 1}", "policy.json:1:" },
 		{ "# policy", "policy.json:1:" },
-		{ "[]", "policy.json: a policy is a JSON object" },
-		{ "[1, 2]", "policy.json: a policy is a JSON object" },
+		{ "[]", "policy.json: a policy must be a JSON object" },
+		{ "[1, 2]", "policy.json: a policy must be a JSON object" },
 		{ "[[[[[[[[[]]]]]]]]]", "policy.json: the document is nested "
 					"too deep" },
 	};
@@ -291,7 +291,7 @@ a_wrong_path_is_an_error_with_its_index(void **state)
 		{ MOUNT("\"jail\": \"/b/..\""),
 		  "policy.json:2: mounts[0].jail: \"/b/..\" contains" },
 		{ MOUNT("\"jail\": \"/\""),
-		  "policy.json:2: mounts[0].jail: \"/\" is the jail's own" },
+		  "policy.json:2: mounts[0].jail: \"/\" is the root" },
 		{ MOUNT("\"jail\": \"/proc/x\""),
 		  "policy.json:2: mounts[0].jail: \"/proc/x\" is in /proc" },
 		{ MOUNT("\"jail\": \"/dev\""),
@@ -414,13 +414,13 @@ a_text_is_at_most_64_kib_and_a_path_4095_bytes(void **state)
 	(void)state;
 	memset(end, 'a', n);
 	strcpy(end + n, "\"]}");
-	refuse(text, "policy.json:1: artifact_export_paths[0]: a text is at "
-		     "most 64 KiB");
+	refuse(text, "policy.json:1: artifact_export_paths[0]: the text is "
+		     "longer than 64 KiB");
 	end = text + sprintf(text, "{\"filesystem_read_roots\": [\"/");
 	memset(end, 'a', 4095);
 	strcpy(end + 4095, "\"]}");
-	refuse(text, "policy.json:1: filesystem_read_roots[0]: a path is at "
-		     "most 4095 bytes");
+	refuse(text, "policy.json:1: filesystem_read_roots[0]: the path is "
+		     "longer than 4095 bytes");
 }
 
 static void
