@@ -199,10 +199,10 @@ static const char *const type_names[] = {
 	[FIELD_CHOICE] = "one of",
 	[FIELD_SWITCH] = "one of",
 	[FIELD_TEXT] = "text",
-	[FIELD_LIST] = "list of texts",
+	[FIELD_LIST] = "list of strings",
 	[FIELD_PATHS] = "list of absolute paths",
 	[FIELD_MOUNTS] = "list of objects: host, jail, mode, max_bytes",
-	[FIELD_ENV] = "object of texts",
+	[FIELD_ENV] = "object of strings",
 };
 
 static void
@@ -237,7 +237,7 @@ static int
 man_kept(struct buf *out, const struct field *f)
 {
 	uint64_t kept = f->kept[TIER_LOCAL];
-	const char *before = " Kept by ";
+	const char *before = " Enforced by ";
 
 	for (int i = 0; i < MECH_COUNT; i++) {
 		if (!(kept & (UINT64_C(1) << i)))

@@ -331,7 +331,7 @@ the_man_page_has_every_field(void **state)
 		buf_text(&out),
 		"*memory_bytes* (size, 16 MiB to 1 TiB, or \"unlimited\")\n"
 		"\tAll memory of the run together. Default: 512M. Flag: "
-		"*--memory* _SIZE_. Kept by seccomp, cgroup_memory, "
+		"*--memory* _SIZE_. Enforced by seccomp, cgroup_memory, "
 		"rlimit_as.\n"));
 }
 
