@@ -249,6 +249,20 @@ man_kept(struct buf *out, const struct field *f)
 	return kept ? buf_addf(out, ".") : 0;
 }
 
+/* Appends the sentence with a capital letter. Escaped, because scdoc(1) reads
+   two stars as bold text. */
+static int
+man_sentence(struct buf *out, const char *sentence)
+{
+	if (buf_addf(out, "%c", *sentence - 'a' + 'A') < 0)
+		return -1;
+	for (const char *at = sentence + 1; *at; at++)
+		if ((strchr("*_\\[", *at) && buf_add(out, "\\", 1) < 0) ||
+		    buf_add(out, at, 1) < 0)
+			return -1;
+	return 0;
+}
+
 static int
 man_field(struct buf *out, const struct field *f)
 {
@@ -258,10 +272,10 @@ man_field(struct buf *out, const struct field *f)
 		shown = f->type == FIELD_ENV ? "{}" : "\\[\\]";
 	if (buf_addf(out, "*%s* (%s%s", f->name, type_names[f->type],
 		     f->object_text ? " or objects" : "") < 0 ||
-	    man_range(out, f) < 0 ||
-	    buf_addf(out, ")\n\t%c%s. Default: %s. Flag: *--%s*",
-		     f->sentence[0] - 'a' + 'A', f->sentence + 1, shown,
-		     f->short_name) < 0)
+	    man_range(out, f) < 0 || buf_addf(out, ")\n\t") < 0 ||
+	    man_sentence(out, f->sentence) < 0 ||
+	    buf_addf(out, ". Default: %s. Flag: *--%s*", shown, f->short_name) <
+		    0)
 		return -1;
 	if (f->value_name && buf_addf(out, " _%s_", f->value_name) < 0)
 		return -1;

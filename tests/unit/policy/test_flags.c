@@ -333,6 +333,8 @@ the_man_page_has_every_field(void **state)
 		"\tAll memory of the run together. Default: 512M. Flag: "
 		"*--memory* _SIZE_. Enforced by seccomp, cgroup_memory, "
 		"rlimit_as.\n"));
+	/* Without escapes, scdoc would read the stars as bold text. */
+	assert_non_null(strstr(buf_text(&out), ".github/\\*\\*"));
 }
 
 static void
