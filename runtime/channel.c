@@ -1,5 +1,6 @@
 /*
- * channel: what Python alone cannot do with the channel to the keeper.
+ * channel: operations on the channel to the keeper that are not possible in
+ * Python.
  */
 #include "module.h"
 
@@ -12,12 +13,13 @@
 
 #include "base/file/io.h"
 
-/* Between two looks at what is left to read. */
+/* The interval for polling how much is unread. */
 #define PAUSE_NS 20000
 
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a pipe has in its queue nobody tells: it is not waited for. */
+/* Returns how many bytes the keeper has not read yet. 0 for a pipe, whose queue
+   cannot be queried. */
 static int
 unread_bytes(int fd)
 {
@@ -39,7 +41,7 @@ write_parts(int fd, const char *bytes, size_t len, const char *rest,
 	return io_write_all(fd, rest, rest_len);
 }
 
-/* Threads of the code do not write into each other's. */
+/* Serialises the writes of threads. */
 static int
 write_in_turn(int fd, const char *bytes, size_t len, const char *rest,
 	      size_t rest_len)
@@ -92,8 +94,8 @@ channel_settle(PyObject *self, PyObject *channel)
 	Py_RETURN_NONE;
 }
 
-/* One call, so that nothing is done between the word and the wait: the keeper
-   may need this very processor. */
+/* One call for writing and sleeping, so that no code runs in between: the
+   keeper may need this processor. */
 PyObject *
 channel_part(PyObject *self, PyObject *args)
 {

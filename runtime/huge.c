@@ -1,9 +1,9 @@
 /*
- * huge: huge pages, for what a zygote shares with all of its children.
+ * huge: huge pages, for memory that a zygote shares with its children.
  *
- * A mapped file's pages are found anew in every child of a fork, one fault for
- * sixteen of them. Memory of our own goes to the child with its tables, and two
- * megabytes of it are one entry.
+ * Pages of a mapped file are faulted in again in every forked child, sixteen by
+ * one fault. For anonymous memory, fork copies the page tables, and two
+ * megabytes in a huge page are one entry.
  */
 #include "module.h"
 
@@ -19,9 +19,9 @@
 #define HUGE ((uintptr_t)1 << HUGE_PAGE_BITS)
 #define PAGE ((uintptr_t)4096)
 
-/* Neighbouring segments that nobody writes to. */
+/* Adjacent read-only segments. */
 struct span {
-	uintptr_t inside; /* what is looked for */
+	uintptr_t inside; /* the address to find */
 	uintptr_t begin, end;
 };
 
@@ -31,7 +31,7 @@ round_up(uintptr_t at, uintptr_t unit)
 	return (at + unit - 1) & ~(unit - 1);
 }
 
-/* dl_iterate_phdr(3): one object. Its segments stand in order. */
+/* A callback of dl_iterate_phdr(3). The segments of an object are in order. */
 static int
 find_segments(struct dl_phdr_info *object, size_t size, void *user)
 {
@@ -64,7 +64,7 @@ huge_collapse(uintptr_t at)
 	return madvise((void *)at, HUGE, MADV_COLLAPSE) == 0;
 }
 
-/* A copy in one huge page of its own, or NULL. */
+/* Copies to a new huge page. Returns NULL on failure. */
 static void *
 copy_page(uintptr_t at)
 {
@@ -84,8 +84,8 @@ copy_page(uintptr_t at)
 	return NULL;
 }
 
-/* There is nothing between the old text and the new: whoever fails there has
-   none. It was counted before, so that there is room. */
+/* Moves the copy over the original. If mremap(2) fails after unmapping the
+   original, the process has no text to continue with and exits. */
 static bool
 replace_page(uintptr_t at)
 {

@@ -1,6 +1,6 @@
 /*
- * job: the next program from the keeper, read and taken apart at once. In C,
- * because every run waits for it.
+ * job: reads and parses the next program from the keeper. In C, because every
+ * run waits for it.
  */
 #include "module.h"
 
@@ -13,14 +13,14 @@
 
 #define PIECE 16384
 
-/* What was read of the stream, and how much of it was used. */
+/* The bytes that were read, and how many of them were consumed. */
 struct stream {
 	int fd;
 	struct buf data;
 	size_t used;
 };
 
-/* The program's parts, so far. */
+/* The parts of the program that have arrived. */
 struct job {
 	PyObject *name, *argv, *code;
 	size_t code_bytes;
@@ -32,7 +32,7 @@ fail_protocol(const char *what)
 	return PyErr_Format(PyExc_RuntimeError, "the keeper sent %s", what);
 }
 
-/* Until there are `want` unused bytes: 0, or -1 with an exception. */
+/* Reads until `want` bytes are available. Returns -1 with an exception. */
 static int
 stream_fill(struct stream *s, size_t want)
 {
@@ -58,8 +58,8 @@ stream_fill(struct stream *s, size_t want)
 	return 0;
 }
 
-/* The next frame, which must be of this type: its payload, until the next
-   call; NULL with an exception. */
+/* Returns the payload of the next frame, which must be of this type. Valid
+   until the next call. Returns NULL with an exception. */
 static const char *
 stream_next_frame(struct stream *s, enum frame_type type, size_t *len)
 {
@@ -112,7 +112,7 @@ job_read_record(struct job *j, const char *key, const char *value)
 	return bad;
 }
 
-/* Records: key NUL value NUL, again and again. */
+/* Parses records: a sequence of key NUL value NUL. */
 static int
 job_read_records(struct job *j, const char *at, size_t len)
 {
@@ -183,7 +183,7 @@ job_read(struct job *j, struct stream *s)
 	return job_read_code(j, s);
 }
 
-/* All that was read, as bytes. */
+/* Returns everything that was read, as bytes. */
 static PyObject *
 stream_rest(const struct stream *s)
 {
@@ -193,7 +193,8 @@ stream_rest(const struct stream *s)
 PyObject *
 job_receive(PyObject *self, PyObject *args)
 {
-	/* A frame, and what was read of the next. */
+	/* Large enough for one frame and the part of the next that was read
+	   with it. */
 	struct stream s = { .data = BUF_INIT(frame_rules[FRAME_JOB].max +
 					     FRAME_HEADER + PIECE) };
 	struct job j = { 0 };

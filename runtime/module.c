@@ -18,10 +18,11 @@
 
 /* One more than the largest signal. */
 #define SIGNALS 65
-/* What a zygote's modules may have of memory that can be written. */
+/* The limit of writable memory while a zygote imports modules. */
 #define IMPORT_BYTES ((rlim_t)2 << 30)
 
-/* lock(): lock this process down, or raise OSError with the step's name. */
+/* lock(): lock this process down, or raise OSError with the name of the
+   step. */
 static PyObject *
 module_lock(PyObject *self, PyObject *unused)
 {
@@ -38,7 +39,7 @@ module_lock(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-/* Of modules that a zygote imports. */
+/* The Landlock ruleset for modules that a zygote imports, or -1. */
 static int import_scope = -1;
 static bool is_filtered;
 
@@ -47,7 +48,7 @@ module_filter(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	/* The filter forbids to make one. */
+	/* First, because the filter forbids creating a ruleset. */
 	if (lock_scope_make(&import_scope) < 0 ||
 	    filter_load(FILTER_ZYGOTE) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
@@ -55,14 +56,14 @@ module_filter(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-/* What a scoped process leaves in the zygote's memory. */
+/* The results that a scoped process leaves in the zygote's memory. */
 static struct {
 	PyObject *result; /* NULL: an exception is set */
 	struct sigaction handlers[SIGNALS];
 	bool done;
 } scoped;
 
-/* Its own limit: the zygote's stays as it is. */
+/* Sets the limit of the child; the zygote's is unchanged. */
 static int
 limit_memory(void)
 {
@@ -90,7 +91,7 @@ call_scoped(PyObject *function, pid_t zygote)
 	scoped.done = true;
 }
 
-/* The modules crashed, or ended the process. */
+/* Ends the zygote as the child ended: the modules crashed or exited. */
 static void __attribute__((noreturn))
 exit_like(int status)
 {
@@ -101,8 +102,9 @@ exit_like(int status)
 	_exit(1);
 }
 
-/* scoped(function): call it in a process that shares all memory with this one,
-   which waits (vfork(2)). It starts no process and signals nobody else. */
+/* scoped(function): call the function in a child that shares all memory with
+   this process, which waits (vfork(2)). The child cannot start processes or
+   signal others. */
 static PyObject *
 module_scoped(PyObject *self, PyObject *function)
 {
@@ -162,8 +164,8 @@ module_unfit(PyObject *self, PyObject *text)
 	Py_RETURN_NONE;
 }
 
-/* collapse(place): make a huge page of the 2 MiB at place << 21, if there is
-   memory of our own; whether that worked. */
+/* collapse(place): make a huge page of the 2 MiB at place << 21, if they are
+   anonymous memory. Returns whether that worked. */
 static PyObject *
 module_collapse(PyObject *self, PyObject *place)
 {
@@ -183,7 +185,7 @@ module_collapse_text(PyObject *self, PyObject *unused)
 	return PyLong_FromSize_t(huge_text((const void *)PyLong_AsLong));
 }
 
-/* Everything of the C library that is random. */
+/* reseed(number): seed the random generators of the C library. */
 static PyObject *
 module_reseed(PyObject *self, PyObject *number)
 {
@@ -197,8 +199,8 @@ module_reseed(PyObject *self, PyObject *number)
 	Py_RETURN_NONE;
 }
 
-/* What the interpreter does in the child of a fork: right here too, as there
-   is one thread only. */
+/* Does what the interpreter does in the child of a fork. Safe here, because
+   there is only one thread. */
 static PyObject *
 module_after_fork(PyObject *self, PyObject *unused)
 {
@@ -209,7 +211,8 @@ module_after_fork(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-/* The next command: 1, 0 at the keeper's end, -1 if it is none of ours. */
+/* Receives the next command. Returns 1, 0 if the keeper is gone, -1 if the
+   message is invalid. */
 static int
 recv_command(struct join_command *cmd, int fds[JOIN_FDS])
 {
@@ -228,7 +231,8 @@ recv_command(struct join_command *cmd, int fds[JOIN_FDS])
 	return pass_place(got, count, cmd->has, fds, JOIN_FDS) < 0 ? -1 : 1;
 }
 
-/* Received descriptors then lie above those that mean something in a jail. */
+/* Occupies low descriptor numbers, so that received descriptors get higher
+   numbers than those with a meaning in a jail. */
 static int
 fill_low_numbers(void)
 {
@@ -240,7 +244,8 @@ fill_low_numbers(void)
 	return fd < 0 ? -1 : 0;
 }
 
-/* In the zygote: fork, answer, forget. In the child: 0. */
+/* Forks into a jail and answers the keeper. Returns the pid in the zygote, and
+   0 in the child. */
 static pid_t
 serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 {
@@ -257,7 +262,8 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 	a.pid = pid;
 	if (pid < 0)
 		a.kind = JOIN_FAILED;
-	/* First the word, then the end of the channel: it explains it. */
+	/* Answer before closing the channel: the answer explains why it
+	   closes. */
 	if (send_answer(&a) < 0)
 		_exit(0);
 	for (int i = 0; i < JOIN_FDS; i++)
@@ -266,7 +272,7 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 	return pid;
 }
 
-/* serve(): take commands until the keeper goes. Comes back in each child. */
+/* serve(): handle commands until the keeper is gone. Returns in each child. */
 static PyObject *
 module_serve(PyObject *self, PyObject *unused)
 {
@@ -284,8 +290,9 @@ module_serve(PyObject *self, PyObject *unused)
 	_exit(0);
 }
 
-/* branch(command): fork into the jail that the keeper has built for it. None in
-   the copy, else what to tell the keeper: a struct step_report. */
+/* branch(command): fork into the jail that the keeper has built for the branch.
+   Returns None in the child, and in the parent a struct step_report to send to
+   the keeper. */
 static PyObject *
 module_branch(PyObject *self, PyObject *bytes)
 {
@@ -315,17 +322,24 @@ module_branch(PyObject *self, PyObject *bytes)
 
 static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
-	  "lock()\n--\n\nLock this process down by the keeper's parameters." },
+	  "lock()\n--\n\nLock this process down with the keeper's "
+	  "parameters." },
 	{ "filter", module_filter, METH_NOARGS,
-	  "filter()\n--\n\nLoad a zygote's filter." },
+	  "filter()\n--\n\nLoad the filter of a zygote." },
 	{ "scoped", module_scoped, METH_O,
-	  "scoped(function)\n--\n\nCall it where it starts no process "
-	  "and signals nobody else." },
+	  "scoped(function)\n"
+	  "--\n"
+	  "\n"
+	  "Call a function in a child that cannot start processes or signal "
+	  "others." },
 	{ "single_threaded", module_single_threaded, METH_NOARGS,
-	  "single_threaded()\n--\n\nWhether the kernel knows one thread "
-	  "only." },
+	  "single_threaded()\n"
+	  "--\n"
+	  "\n"
+	  "Whether this process has a single thread." },
 	{ "unfit", module_unfit, METH_O,
-	  "unfit(text)\n--\n\nTell the keeper why this is no zygote." },
+	  "unfit(text)\n--\n\nReport to the keeper why this process cannot be "
+	  "a zygote." },
 	{ "collapse", module_collapse, METH_O,
 	  "collapse(place)\n--\n\nMake a huge page at place << 21." },
 	{ "collapse_text", module_collapse_text, METH_NOARGS,
@@ -334,18 +348,27 @@ static PyMethodDef methods[] = {
 	{ "reseed", module_reseed, METH_O,
 	  "reseed(number)\n--\n\nSeed the C library's generators." },
 	{ "after_fork", module_after_fork, METH_NOARGS,
-	  "after_fork()\n--\n\nDo what is done in the child of a fork." },
+	  "after_fork()\n--\n\nDo what the interpreter does in the child of a "
+	  "fork." },
 	{ "job", job_receive, METH_VARARGS,
-	  "job(channel, begun)\n--\n\nThe next (name, arguments, code)." },
+	  "job(channel, begun)\n--\n\nReturn the next (name, arguments, "
+	  "code)." },
 	{ "put", channel_put, METH_VARARGS,
-	  "put(channel, data, rest=b'')\n--\n\nWrite all of it, whatever "
-	  "interrupts; the rest when that was read." },
+	  "put(channel, data, rest=b'')\n"
+	  "--\n"
+	  "\n"
+	  "Write all of data, even if interrupted, and rest once the keeper "
+	  "has read data." },
 	{ "part", channel_part, METH_VARARGS,
-	  "part(channel, data, milliseconds)\n--\n\nWrite all of it, then "
-	  "wait so long." },
+	  "part(channel, data, milliseconds)\n"
+	  "--\n"
+	  "\n"
+	  "Write all of data, then sleep." },
 	{ "settle", channel_settle, METH_O,
-	  "settle(channel)\n--\n\nWait until all was read that was "
-	  "written." },
+	  "settle(channel)\n"
+	  "--\n"
+	  "\n"
+	  "Wait until the keeper has read everything." },
 	{ "branch", module_branch, METH_O,
 	  "branch(command)\n--\n\nFork into the jail of a branch." },
 	{ "serve", module_serve, METH_NOARGS,
@@ -356,7 +379,7 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "_remit",
-	.m_doc = "What the runner needs from C.",
+	.m_doc = "System calls for the runner.",
 	.m_size = -1,
 	.m_methods = methods,
 };

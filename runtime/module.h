@@ -1,6 +1,6 @@
 /*
- * module: `_remit`, the part of the runtime that is C because it makes system
- * calls: one binary for every CPython from 3.9 on (limited API).
+ * module: `_remit`, the part of the runtime that makes system calls. One binary
+ * for every CPython from 3.9 on (limited API).
  */
 #ifndef REMIT_MODULE_H
 #define REMIT_MODULE_H
@@ -13,33 +13,36 @@
 
 /* ---- channel.c ---- */
 
-/* put(channel, data[, rest]): write all of it; and the rest when the other side
-   has read that. A signal waits until it is done: half a frame would be the end
-   of all frames. Threads take turns. */
+/* put(channel, data[, rest]): write all of `data`, and `rest` once the keeper
+   has read `data`. Signals are handled afterwards: half a frame would make the
+   channel unusable. Only one thread writes at a time. */
 PyObject *channel_put(PyObject *self, PyObject *args);
 
-/* part(channel, data, milliseconds): write all of it, then wait so long. */
+/* part(channel, data, milliseconds): write all of `data`, then sleep. */
 PyObject *channel_part(PyObject *self, PyObject *args);
 
-/* settle(channel): wait until the other side has read all that was written. */
+/* settle(channel): wait until the keeper has read everything that was
+   written. */
 PyObject *channel_settle(PyObject *self, PyObject *channel);
 
 /* ---- job.c ---- */
 
-/* job(channel, begun): (name, [argument, ...], code) from a descriptor, of
-   which `begun` was read before. Or bytes, if files come first: what was read
-   so far, for somebody else to go on with. */
+/* job(channel, begun): read (name, [argument, ...], code) from a descriptor, of
+   which `begun` was already read. If files or tools come first, returns
+   everything that was read so far, as bytes. */
 PyObject *job_receive(PyObject *self, PyObject *args);
 
 /* ---- huge.c ---- */
 
 #define HUGE_PAGE_BITS 21
 
-/* Make one of what is mapped at this address, if that is memory of our own. */
+/* Makes a huge page at this address if anonymous memory is mapped there.
+   Returns whether that worked. */
 bool huge_collapse(uintptr_t at);
-/* Replace what is mapped read-only around this address, the text of a program
-   and its constants, by huge pages with the same bytes, as far as it goes: how
-   many. Only where there is one thread, and from another program's text. */
+/* Replaces the read-only mapping around this address (the text of a program and
+   its constants) by huge pages with the same bytes, as far as possible. Returns
+   how many. The process must have a single thread, and this function must not
+   be in the replaced text. */
 size_t huge_text(const void *inside);
 
 #endif
