@@ -1,14 +1,14 @@
-"""The first Python in the jail: lock down, then hand over to the runner.
+"""The first Python code in the jail: locks down, then starts the runner.
 
-Nothing of the job is read before the lock. Small on purpose: this file is
-compiled at every cold start.
+No part of the job is read before the lock-down. This file is small on purpose: it is compiled at
+every cold start.
 """
 
 import sys
 
 _here = __file__.rpartition("/")[0]
 sys.path.insert(0, _here)
-# Where the runner's byte code lies; without a jail there is no argument.
+# The directory with the runner's byte code; without a jail there is no argument.
 _compiled = sys.argv[1:]
 if _compiled:
     import _remit
@@ -18,6 +18,6 @@ if _compiled:
 import runner  # noqa: E402
 
 sys.pycache_prefix = None
-sys.dont_write_bytecode = True  # a folder of the host that code may change gets no __pycache__
+sys.dont_write_bytecode = True  # no __pycache__ in writable directories of the host
 del sys.path[0]
 sys.exit(runner.main(jailed=bool(_compiled)))

@@ -1,6 +1,6 @@
-"""A branch of a session: this interpreter forks into another jail, and both go on.
+"""A branch of a session: this interpreter forks into another jail, and both continue.
 
-The keeper lets it, and looks at both before and after (src/keeper/pool/branch.c).
+The keeper permits the fork, and checks both processes before and after it (src/keeper/pool/branch.c).
 """
 
 import posix
@@ -9,12 +9,12 @@ import _remit
 import cell
 import records
 
-# Of a struct step_report: no step of the fork, but tasks that wait.
+# A struct step_report that reports pending tasks instead of a step of the fork.
 HAS_TASKS = (0xFFFFFFFF).to_bytes(4, "little") + bytes(8)
 
 
 def fork(command):
-    """Comes back in both."""
+    """Returns in both processes."""
     if not cell.close_event_loop():
         records.put(records.frame(records.FORKED, HAS_TASKS))
         return

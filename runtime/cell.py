@@ -1,7 +1,7 @@
-"""Runs one cell: compiles a program, runs it in a module, gives its value back.
+"""Runs one cell: compiles a program, runs it in a module, and returns its value.
 
-A run has one cell, a session many: `run` can be called again and again with the
-same module. All that only some cells need is in other files (`own_module`).
+A run has one cell and a session many: `run` can be called repeatedly with the same module. Code
+that only some cells need is in other files (`own_module`).
 """
 
 import _thread
@@ -11,25 +11,25 @@ import sys
 import _ast
 import records
 
-# Flags of compile(); the modules that name them are not loaded otherwise.
+# Flags of compile(), as numbers: the modules that define them are not loaded otherwise.
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
 FUTURES = 0x1FE0000
 COROUTINE = 0x80
-# A line that begins so begins no statement.
+# A line that begins with one of these bytes does not begin a statement.
 INSIDE = b" \t\r\n\f#)]}"
 
 OK = (("kind", "ok"),)
 
-process = 0  # whose channel it is
-limits = {}  # records of the task, by name
+process = 0  # the process that owns the channel
+limits = {}  # the records of the task, by name
 sources = {}  # the program of each cell, by its name
 
 _here, _, _ = __file__.rpartition("/")
 _loader = type(__loader__)
 _parts = {}
-_loading = _thread.RLock()  # a part may load another
-_byte_code = sys.pycache_prefix  # the folder with that of the parts
+_loading = _thread.RLock()  # reentrant: a part may load another
+_byte_code = sys.pycache_prefix  # the directory with the byte code of the parts
 _event_loop = None
 
 
@@ -45,8 +45,8 @@ class Source:
 
 # ---- parts of the runner ----
 
-# What parts import of each other. A program that imports one of these names
-# finds its own.
+# Modules that parts import from each other. They are hidden from the program, which may have its
+# own modules of these names.
 OWN = ("_remit", "records", "cell", "reseed", "runner")
 
 
@@ -58,8 +58,8 @@ def hide():
 
 
 def own_module(name):
-    """A part of the runner that not every cell needs, loaded without asking
-    anything that the program could have changed."""
+    """Load a part of the runner that not every cell needs, without using anything that the program
+    could have changed."""
     part = _parts.get(name)
     if part is None:
         with _loading:
@@ -89,8 +89,8 @@ def _load(part, loader):
 
 
 class Watcher:
-    """A finder of modules that finds none itself: it sees those come whose
-    objects show themselves, and has them adopted (figures.py)."""
+    """A finder that finds no modules itself: it notices imports of modules with displayable objects
+    and adapts these modules (figures.py)."""
 
     names = ("matplotlib.pyplot", "PIL.Image")
 
@@ -128,7 +128,7 @@ class Watcher:
 
 
 def last_statement_start(code):
-    """Where the last line begins that may begin a statement."""
+    """Return the start of the last line that may begin a statement."""
     end = len(code)
     while end > 0:
         start = code.rfind(b"\n", 0, end - 1) + 1
@@ -139,7 +139,7 @@ def last_statement_start(code):
 
 
 def parts_of(tree, name, flags):
-    """The code of a syntax tree, and that of its last expression apart."""
+    """Compile a syntax tree; the last expression becomes a separate code object."""
     last = []
     if tree.body and type(tree.body[-1]) is _ast.Expr:
         last = [compile(_ast.Expression(tree.body.pop().value), name, "eval", flags, True)]
@@ -149,8 +149,8 @@ def parts_of(tree, name, flags):
 
 
 def compile_call(code, name, flags):
-    """The code of a single call like `print(1)`: most programs end in one, and
-    no tree need be made of it. None if it is something else."""
+    """Compile a single call such as `print(1)`, without making a syntax tree: most programs end in
+    one. Return None if the code is something else."""
     word, bracket, _ = code.lstrip().partition(b"(")
     if not bracket or not word.isalnum():
         return None
@@ -161,9 +161,9 @@ def compile_call(code, name, flags):
 
 
 def compile_in_two(code, name):
-    """Compiled by text as far as that goes: a tree of the whole takes as long
-    again as all the rest. Both sides of the cut must be whole by themselves;
-    then they are the program. None if they are not."""
+    """Compile the text before the last statement without a syntax tree, since making a tree of the
+    whole program would double the time. Both parts must compile separately. Return None if they do
+    not."""
     at = last_statement_start(code)
     if at == 0 or b"coding" in code[:200]:
         return None
@@ -184,12 +184,12 @@ def compile_whole(code, name):
         tree = compile(code, name, "exec", TOP_LEVEL_AWAIT | ONLY_AST, True)
         return parts_of(tree, name, TOP_LEVEL_AWAIT)
     except (MemoryError, RecursionError):
-        # The tree was too much: then without a value.
+        # The tree is too large: compile without the value of the last expression.
         return [compile(code, name, "exec", TOP_LEVEL_AWAIT, True)]
 
 
 def compiled(job):
-    """The program, or what was wrong with it or its files."""
+    """Return the compiled program, or the exception about it or its files."""
     sources[job.name] = job.code
     if job.problem is not None:
         return job.problem
@@ -203,8 +203,8 @@ def compiled(job):
 
 
 def display(*objects, raw=False):
-    """Show objects: what they look like goes back to the caller, in order with
-    the output. With raw=True they are dicts of MIME types and data."""
+    """Display objects: the caller receives their representations, in order with the output. With
+    raw=True each object is a dict of MIME types and data."""
     own_module("display").display(objects, raw)
 
 
@@ -215,8 +215,8 @@ def fresh_module():
 
 
 def add_program_folder(name, workspace):
-    """A program that is said to lie in the workspace finds the modules beside it, as
-    a script does."""
+    """Let a program whose name is below the workspace import the modules in its directory, as a
+    script can."""
     if name.startswith("/workspace/"):
         folder = workspace + name[len("/workspace") : name.rindex("/")]
         if folder not in sys.path:
@@ -230,8 +230,8 @@ def become_main(module, job):
 
 
 def wait_for(coroutine):
-    """Top-level await. One event loop for all cells: what one began, the next
-    can wait for."""
+    """Run a top-level await. All cells share one event loop, so a cell can wait for a task that an
+    earlier one created."""
     global _event_loop
     import asyncio
 
@@ -248,8 +248,8 @@ def wait_for(coroutine):
 
 
 def close_event_loop():
-    """Nothing is open then; the next cell that waits gets another. False if
-    tasks are left."""
+    """Close the event loop; the next cell that awaits gets a new one. Return False if tasks are
+    pending."""
     global _event_loop
     loop = _event_loop
     if loop is None or loop.is_closed():
@@ -265,7 +265,7 @@ def close_event_loop():
 
 
 def end_tasks():
-    """What asyncio.run() does at its end."""
+    """Do what asyncio.run() does at its end."""
     if _event_loop is None or _event_loop.is_closed():
         return
     import asyncio
@@ -280,7 +280,7 @@ def end_tasks():
 
 
 def evaluate(program, namespace):
-    """The value of the last part; a statement has none."""
+    """Return the value of the last part; a statement has none."""
     value = None
     for code in program:
         value = eval(code, namespace)
@@ -302,18 +302,18 @@ def describe_exit(exc):
 def describe_error(exc, name):
     try:
         return own_module("errors").describe_error(exc, name)
-    except BaseException:  # imports that the program broke, or no memory
+    except BaseException:  # the program broke imports, or there is no memory
         return (("kind", "error"), ("name", type.__dict__["__name__"].__get__(type(exc)))), 1
 
 
 def show_rest(value):
-    """Figures that are still open are displayed, as users expect."""
+    """Display figures that are still open, as users expect."""
     if "matplotlib.pyplot" in sys.modules:
         own_module("figures").show_rest(value)
 
 
 def run_to_value(program, module):
-    """Run it to its value."""
+    """Run the program and report its value."""
     value = None
     try:
         if isinstance(program, BaseException):
@@ -326,7 +326,7 @@ def run_to_value(program, module):
 
 
 def run(program, module, name, reserve):
-    """One cell. What to claim, and the exit code."""
+    """Run one cell. Return the claim and the exit code."""
     if "display" in _parts:
         _parts["display"].begin()
     try:

@@ -1,7 +1,7 @@
-"""The data behind a figure of matplotlib, in the shape that users of E2B know.
+"""The data of a matplotlib figure, in the format of E2B.
 
-A figure with one pair of axes is a chart, one with several a "superchart" of
-them. What kind it is, the artists in the axes say; a mixture is "unknown".
+A figure with one pair of axes is a chart, one with several is a "superchart". The artists in the
+axes determine the kind of a chart; a mixture is "unknown".
 """
 
 import sys
@@ -10,8 +10,8 @@ POINTS_MAX = 100_000
 
 
 def plain(item):
-    """A number or a text that JSON can say."""
-    if hasattr(item, "item"):  # numpy's own kinds
+    """Convert to a number or string that JSON can represent."""
+    if hasattr(item, "item"):  # a type of numpy
         item = item.item()
     if hasattr(item, "isoformat"):
         return item.isoformat()
@@ -29,13 +29,13 @@ def is_kind(artist, module, name):
 
 
 def is_rule(line):
-    """Two points, straight across: a grid line, not data."""
+    """Whether a line of two points is horizontal or vertical: a grid line, not data."""
     x, y = line.get_xdata(orig=False), line.get_ydata(orig=False)
     return len(x) == 2 and (x[0] == x[1] or y[0] == y[1])
 
 
 def unit(label):
-    """What stands in parentheses or brackets: "speed (m/s)"."""
+    """Return the unit in parentheses or brackets: "speed (m/s)"."""
     for opening, closing in ("()", "[]"):
         begin, end = label.rfind(opening), label.rfind(closing)
         if 0 <= begin < end:
@@ -44,7 +44,7 @@ def unit(label):
 
 
 def name_of(artist, word):
-    """Its label, or a number if nobody gave it one."""
+    """Return the label of an artist, or a number if it has none."""
     label = str(artist.get_label())
     return f"{word} {label[6:]}" if label.startswith("_child") else label
 
@@ -114,15 +114,15 @@ def pie_of(axes):
 
 
 def is_sideways(bars):
-    """Bars of the same height that differ in width, or begin where others end."""
+    """Whether bars are horizontal: they have the same height."""
     if getattr(bars, "orientation", None):
         return bars.orientation == "horizontal"
     return len({bar.get_height() for bar in bars}) == 1
 
 
 def place_label(axis, at):
-    """The text of the tick at a place, or the number. Ticks that were put there by
-    hand, or for names, stand for all that is near: bars stand in groups."""
+    """Return the text of the tick at a position, or the number. A tick that was set explicitly, or
+    for a category, also applies to nearby positions, because bars may be grouped."""
     where = sorted(zip(axis.get_ticklocs(), (text.get_text() for text in axis.get_ticklabels())))
     near = min(where, key=lambda one: abs(one[0] - at), default=None)
     is_named = type(axis.get_major_locator()).__name__ in ("FixedLocator", "StrCategoryLocator")
@@ -144,14 +144,14 @@ def bars_of(axes):
 
 
 def is_closed(line):
-    """A box, of five corners; a notch has more."""
+    """Whether a line is a closed box of five points; with a notch it has more."""
     x, y = line.get_xdata(orig=False), line.get_ydata(orig=False)
     return len(x) in (5, 11) and (x[0], y[0]) == (x[-1], y[-1])
 
 
 def boxes_of(axes):
-    """The lines that belong to each box, and follow it: two whiskers, two caps,
-    the median, and outliers."""
+    """Return the lines of each box, which follow it: two whiskers, two caps, the median, and
+    outliers."""
     found = []
     for artist in axes.get_children():
         is_line = is_kind(artist, "lines", "Line2D")
@@ -163,12 +163,12 @@ def boxes_of(axes):
 
 
 def across(lines):
-    """0 if the first whisker runs along x, 1 along y."""
+    """Return 0 if the first whisker is parallel to x, 1 if it is parallel to y."""
     return 1 if lines[0].get_xdata(orig=False)[0] == lines[0].get_xdata(orig=False)[1] else 0
 
 
 def box_of(axes, lines):
-    """A whisker leads from a quartile to the last value that is no outlier."""
+    """Describe a box. A whisker extends from a quartile to the last value that is not an outlier."""
     way = across(lines)
     ends = [(line.get_xdata(orig=False), line.get_ydata(orig=False))[way] for line in lines]
     centre = (lines[0].get_ydata(orig=False), lines[0].get_xdata(orig=False))[way][0]
@@ -188,12 +188,12 @@ def boxplot_of(axes):
 
 
 def is_scatter(artist):
-    """Contours are collections of paths too, but of no markers with sizes."""
+    """Whether a collection is a scatter plot. Contours are collections of paths, too, but have no marker sizes."""
     return is_kind(artist, "collections", "PathCollection") and len(artist.get_sizes()) > 0
 
 
 def kind_of(axes):
-    """The kind, how its elements are found, and what is said of its axes."""
+    """Return the kind of a chart, the function for its elements, and those for its axes."""
     patches, collections = axes.patches, axes.collections
     lines = [line for line in axes.lines if not is_rule(line)]
     if not (patches or collections or lines or axes.images):
@@ -233,7 +233,7 @@ def points_in(axes):
 
 
 def chart_of(figure):
-    """None for a figure without axes."""
+    """Describe a figure. Return None if it has no axes."""
     if sum(map(points_in, figure.axes)) > POINTS_MAX:
         raise ValueError(f"more than {POINTS_MAX} points")
     charts = [chart_of_axes(axes) for axes in figure.axes]

@@ -1,9 +1,9 @@
-"""Says what an interpreter needs to see of the host, as JSON on stdout.
+"""Prints the paths of the host that an interpreter needs, as JSON on stdout.
 
-Run once on the host by the interpreter in question; the answer is cached.
+Run once on the host by this interpreter; the answer is cached.
     python -I discover.py RUNTIME_DIR CACHE_DIR
 
-Without a cache CACHE_DIR is empty.
+CACHE_DIR is empty if there is no cache.
 """
 
 import json
@@ -11,7 +11,7 @@ import os
 import sys
 import sysconfig
 
-# What belongs to a Python runtime besides its own folders, where it exists.
+# Files of a Python runtime outside its own directories, if they exist.
 DATA = (
     "/etc/ld.so.cache",
     "/etc/alternatives",
@@ -26,16 +26,16 @@ DATA = (
     "/usr/share/matplotlib",
     "/usr/share/zoneinfo",
 )
-# Programs and what they need, only where the policy grants subprocesses.
+# Paths of programs, mounted only if the policy allows subprocesses.
 PROGRAMS = ("/usr/bin", "/bin/sh", "/usr/local/bin")
 
 
-# What finding hosts by name needs, only where the policy grants the network.
+# Paths for resolving host names, mounted only with the host's network.
 NETWORK = ("/etc/resolv.conf",)
 
 
 class Exposure:
-    """Paths to mount and symbolic links to make so that a path resolves."""
+    """The paths to mount and the symbolic links to create so that paths resolve."""
 
     def __init__(self):
         self.mounts = set()
@@ -49,7 +49,7 @@ class Exposure:
         return False
 
     def add(self, path):
-        """Make `path` resolve inside as it does outside."""
+        """Make `path` resolve in the jail as it does on the host."""
         todo = [p for p in path.split("/") if p]
         at = "/"
         for _ in range(256):
@@ -79,7 +79,7 @@ class Exposure:
 
 
 def library_folders():
-    """Where the libraries lie that this interpreter has loaded."""
+    """Return the directories of the libraries that this interpreter has loaded."""
     folders = set()
     with open("/proc/self/maps") as maps:
         for line in maps:
@@ -90,7 +90,7 @@ def library_folders():
 
 
 def loader_of(executable):
-    """The ELF interpreter (PT_INTERP) of a program, or None."""
+    """Return the ELF interpreter (PT_INTERP) of a program, or None."""
     with open(executable, "rb") as f:
         head = f.read(4096)
     for prefix in (b"/lib", b"/nix", b"/usr"):
@@ -129,7 +129,7 @@ def expose_runtime(exposure, path_entries):
 
 
 def import_lines(path_entries):
-    """Lines of .pth files that make editable installs importable."""
+    """Return the lines of .pth files that make editable installs importable."""
     lines = []
     for entry in path_entries:
         if not entry.endswith(("site-packages", "dist-packages")) or not os.path.isdir(entry):
@@ -143,12 +143,12 @@ def import_lines(path_entries):
 
 
 def compile_runner(runtime, cache):
-    """The runner's byte code, where boot.py looks for it inside."""
+    """Compile the runner to where boot.py looks for its byte code in the jail."""
     import importlib.util
     import py_compile
 
     folder = os.path.join(cache, "compiled")
-    # A jail without namespaces sees it where it is.
+    # A jail without namespaces sees the runner at its path on the host.
     for inside in ("/.remit/lib", runtime):
         os.makedirs(folder + inside, exist_ok=True)
         for name in filter(lambda name: name.endswith(".py"), os.listdir(runtime)):
@@ -163,7 +163,7 @@ def compile_runner(runtime, cache):
 
 
 def font_cache(cache):
-    """A folder with matplotlib's font list, so that no run builds its own."""
+    """Make a directory with matplotlib's font list, so that runs need not build it."""
     import importlib.util
 
     if importlib.util.find_spec("matplotlib") is None:
@@ -180,7 +180,7 @@ def font_cache(cache):
 
 
 def wheel_folders():
-    """Where a pip lies that came with this interpreter."""
+    """Return the directories that may contain a pip that came with this interpreter."""
     bundled = os.path.join(sysconfig.get_path("stdlib"), "ensurepip", "_bundled")
     return [bundled, sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels"]
 
@@ -193,14 +193,15 @@ def modified(path):
 
 
 def seen(path_entries):
-    """The paths that the answer depends on, with their times: it holds until one appears, changes or goes."""
+    """Return the paths that the answer depends on, with their times: it is valid until one of them
+    appears, changes or disappears."""
     venv = os.path.join(sys.prefix, "pyvenv.cfg")
     paths = (*path_entries, venv, *wheel_folders(), *DATA, *PROGRAMS, *NETWORK)
     return [f"{path}\t{modified(path)}" for path in paths]
 
 
 def bundled_pip():
-    """The wheel of pip that came with this interpreter, for one that has no pip."""
+    """Return the wheel of pip that came with this interpreter, for one without an installed pip."""
     for folder in wheel_folders():
         if os.path.isdir(folder):
             wheels = sorted(n for n in os.listdir(folder) if n.startswith("pip-") and n.endswith(".whl"))
@@ -210,7 +211,7 @@ def bundled_pip():
 
 
 def find_pip():
-    """What to put on the path for pip ("" if it is there), and the index that it asks by itself."""
+    """Return what to add to sys.path for pip ("" if it is installed), and its default index."""
     import importlib.util
 
     place = "" if importlib.util.find_spec("pip") else bundled_pip()
@@ -224,14 +225,14 @@ def find_pip():
         return {"pip": place, "package_index": PyPI.simple_url}
     except Exception as e:
         print(f"no pip: {e!r}", file=sys.stderr)
-        return {"seen": ["/\t1"]}  # which holds never: once it is repaired, it is seen
+        return {"seen": ["/\t1"]}  # never valid, so that a repaired pip is found at the next start
     finally:
         if place:
             sys.path.remove(place)
 
 
 def fill_cache(runtime, cache):
-    """What lies in the cache for jails to see; nothing if the cache cannot be written."""
+    """Fill the cache with the files that jails read; do nothing if it is not writable."""
     if not cache:
         return {}
     try:
@@ -244,7 +245,7 @@ def fill_cache(runtime, cache):
 
 
 def main(runtime, cache):
-    os.umask(0o022)  # a jail started by root reads this as another user
+    os.umask(0o022)  # a jail started by root reads these files as another user
     entries = [p for p in sys.path if p.startswith("/")]
     before = seen(entries)
     exposure = Exposure()
@@ -273,7 +274,7 @@ def main(runtime, cache):
         "compiled": "",
         "seen": before,
     }
-    # An interpreter that will be refused anyway gets no cache.
+    # Unsupported interpreters get no cache.
     if sys.implementation.name == "cpython" and sys.version_info >= (3, 9) and not answer["free_threaded"]:
         answer.update(fill_cache(runtime, cache))
         found = find_pip()

@@ -1,7 +1,7 @@
-"""Values and displays: what an object looks like, as a bundle of MIME parts.
+"""Values and displays: represents an object as a bundle of MIME parts.
 
-Whatever the object is, this ends with a bounded bundle: a part that cannot be
-made, or is too large, is left out with a reason. Only an interrupt gets through.
+The result is a bounded bundle for any object: a part that cannot be made or is too large is left
+out with a reason. The only exception that propagates is an interrupt.
 """
 
 import sys
@@ -18,9 +18,9 @@ PIECE = 64 * 1024
 PARTS = 16  # of one bundle; src/wire/record.h
 REASON_MAX = 200
 MIME_MAX = 100
-# Deeper than any sensible value, and less than the C stack holds.
+# Deeper than any sensible value, and less than the C stack allows.
 DEPTH = 3000
-# Elements of an array that are worth writing out.
+# The maximum number of elements of an array that is converted to JSON.
 ARRAY_MAX = 100_000
 
 MIME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_/")
@@ -44,7 +44,7 @@ _shown_bytes = 0
 
 
 class Bundle:
-    """Parts by MIME type, in order, within a number of bytes."""
+    """Parts by MIME type, in order, limited to a number of bytes."""
 
     def __init__(self, room):
         self.room = room
@@ -66,18 +66,18 @@ class Bundle:
         self.room -= len(raw)
 
     def add(self, mime, data):
-        """Data of a part: text, bytes, or what JSON can say."""
+        """Add a part. The data is text, bytes, or a value that JSON can represent."""
         if not (len(mime) <= MIME_MAX and mime.count("/") == 1 and MIME.issuperset(mime)):
-            raise ValueError("no MIME type")
+            raise ValueError("not a MIME type")
         raw = as_bytes(mime, data)
         if len(raw) > self.room or len(self.parts) >= PARTS:
-            self.leave_out(mime, f"{len(raw)} bytes are more than may be given back")
+            self.leave_out(mime, f"{len(raw)} bytes exceed the limit")
             return
         self.parts[mime] = raw
         self.room -= len(raw)
 
     def attempt(self, mime, make, *arguments):
-        """Add what `make` returns, if it returns something."""
+        """Add what `make` returns, unless that is None."""
         try:
             data = make(*arguments)
             if type(data) is tuple:  # with metadata
@@ -113,7 +113,7 @@ def as_bytes(mime, data):
     if isinstance(data, str):
         if is_text(mime):
             return str.encode(data, "utf-8", "replace")
-        import base64  # as IPython takes it
+        import base64  # as in IPython
 
         return base64.b64decode(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
@@ -121,7 +121,7 @@ def as_bytes(mime, data):
     raise TypeError(f"{mime} of type {name_of(type(data))}")
 
 
-# ---- what an object looks like ----
+# ---- the representations of an object ----
 
 
 def text_of(obj):
@@ -136,7 +136,7 @@ def text_of(obj):
 
 
 def method_of(obj, name):
-    """Looked up in the class: an object that answers every name means none."""
+    """Find a method in the class: an object with a catch-all __getattr__ would appear to have every method."""
     for cls in mro_of(type(obj)):
         found = type.__dict__["__dict__"].__get__(cls).get(name)
         if found is not None:
@@ -145,14 +145,14 @@ def method_of(obj, name):
 
 
 def is_a(obj, module, *names):
-    """Whether it is of such a class, if that was ever imported."""
+    """Whether the object is an instance of one of these classes, if their module is imported."""
     loaded = sys.modules.get(module)
     kinds = tuple(filter(None, (getattr(loaded, name, None) for name in names)))
     return any(cls is kind for cls in mro_of(type(obj)) for kind in kinds)
 
 
 def data_of(obj):
-    """What JSON can say of it; a TypeError or ValueError otherwise."""
+    """Convert to data for JSON, or raise a TypeError or ValueError."""
     if is_a(obj, "pandas", "DataFrame", "Series"):
         return cell.own_module("tables").data_of(obj)
     if is_a(obj, "numpy", "generic"):
@@ -165,7 +165,7 @@ def data_of(obj):
 
 
 def add_data(bundle, obj):
-    """Not being JSON is nothing to complain of; being too large is."""
+    """Add the object as JSON if it can be converted. An omission is reported only if it is too large."""
     try:
         raw = as_bytes(JSON, data_of(obj))
     except KeyboardInterrupt:
@@ -185,7 +185,7 @@ def add_mimebundle(bundle, make):
 
 
 def add_named(bundle, mime, data):
-    """A part whose name the program chose."""
+    """Add a part whose MIME type the program chose."""
     if mime == PLAIN:
         bundle.add_text(str(data))
     else:
@@ -223,11 +223,11 @@ def bundle_of(obj, room):
     return bundle
 
 
-# ---- to the keeper ----
+# ---- sending to the keeper ----
 
 
 def pieces(data):
-    """Frames of the bytes; one at least, if it is empty."""
+    """Split bytes into frames; empty data needs one frame."""
     for at in range(0, len(data) or 1, PIECE):
         piece = data[at : at + PIECE]
         yield len(piece).to_bytes(4, "little") + bytes((records.DISPLAY_DATA, 0, 0, 0)) + piece
@@ -242,11 +242,10 @@ def send(kind, bundle):
     for mime, reason in bundle.left_out:
         head += ("left_out", mime), ("reason", reason)
     data = b"".join(pieces(b"".join(bundle.parts.values())))
-    # When the keeper has taken the head and then the rest, it has taken all
-    # output from before, and nothing of what comes after. Whatever interrupts,
-    # what was begun is ended.
+    # The keeper reads the head, then all output so far, then the rest. Later output is written only
+    # after settle(). A signal cannot interrupt a frame.
     begin = records.encode(records.DISPLAY, head)
-    if kind == "value":  # it has no place in the output
+    if kind == "value":  # a value has no position in the output
         records.put(begin + data)
         return
     _remit.put(records.CHANNEL, begin, data)
@@ -258,7 +257,7 @@ def give_value(value):
 
 
 def show_bundle(make):
-    """Show what `make` makes of the bytes that are left."""
+    """Display the bundle that `make` builds within the bytes that are left."""
     global _shown_bytes
     room = int(cell.limits["display_bytes"]) - _shown_bytes
     bundle = make(max(room, 0))
@@ -275,12 +274,12 @@ def raw_bundle(parts, room):
 
 def display(objects, raw):
     if getpid() != cell.process:
-        raise RuntimeError("display() is for the first process of a run")
+        raise RuntimeError("display() works only in the first process of a run")
     for obj in objects:
         show_bundle(lambda room, obj=obj: raw_bundle(obj, room) if raw else bundle_of(obj, room))
 
 
 def begin():
-    """A new cell has all its bytes."""
+    """Reset the number of displayed bytes for a new cell."""
     global _shown_bytes
     _shown_bytes = 0

@@ -1,25 +1,24 @@
-"""What an exception that nobody caught says to people, and to the keeper."""
+"""Describes an uncaught exception for people and for the keeper."""
 
 import sys
 
 import cell
 
-# Bytes. A claim is for people and models; the whole text is on stderr anyway.
-# All of a claim must fit into one frame.
+# Limits in bytes. The complete text is on stderr; a claim must fit into one frame.
 TEXT_MAX = 32 * 1024
 LINE_MAX = 400
 FRAMES = 50
-# Errors by which a jail refuses a path (EPERM, ENOENT, EACCES, EROFS), and how
-# many exceptions behind the last one are looked at.
+# Errors by which a jail refuses a path (EPERM, ENOENT, EACCES, EROFS), and how many chained
+# exceptions are examined.
 REFUSALS = (1, 2, 13, 30)
 CAUSES = 8
 
-# A class can have another idea of its own name.
+# The real name of a class, which it cannot override.
 name_of = type.__dict__["__name__"].__get__
 
 
 def clip(text, most=TEXT_MAX):
-    """At most so many bytes, and never half a character."""
+    """Cut a text to a number of bytes, between characters."""
     raw = str.encode(text, "utf-8", "replace")
     if len(raw) <= most:
         return text
@@ -27,15 +26,15 @@ def clip(text, most=TEXT_MAX):
 
 
 def program_frames(tb):
-    """The part of a traceback that begins in the program."""
+    """Return the part of a traceback that begins in the program."""
     while tb is not None and tb.tb_frame.f_code.co_filename not in cell.sources:
         tb = tb.tb_next
     return tb
 
 
 def cut_runner_frames(tb):
-    """Without our own frames behind the program's: what a tool says was raised in
-    none of our lines."""
+    """Remove the runner's frames from the end of a traceback: an error of a tool was not raised
+    there, from the user's point of view."""
     here = cut_runner_frames.__code__.co_filename.rpartition("/")[0] + "/"
     last = None
     while tb is not None:
@@ -56,7 +55,7 @@ def line_text(name, number):
 
 
 def frames_of(tb):
-    """(line, name, text) of the program's own frames, the last ones."""
+    """Return (line, name, text) of the program's last frames."""
     found = []
     while tb is not None:
         code = tb.tb_frame.f_code
@@ -68,7 +67,7 @@ def frames_of(tb):
 
 
 def remember_lines():
-    """For tracebacks: no file has the text of a cell."""
+    """Make the lines of cells available to tracebacks: they are in no file."""
     import linecache
 
     for name, code in cell.sources.items():
@@ -77,7 +76,7 @@ def remember_lines():
 
 
 def describe(exc, tb, name):
-    """An exception's text and value, whatever it is and however little memory is left."""
+    """Return the text and value of any exception, even if memory is exhausted."""
     try:
         import traceback
 
@@ -85,12 +84,12 @@ def describe(exc, tb, name):
         if isinstance(exc, SyntaxError) and exc.text is None and exc.filename == name:
             exc.text = line_text(name, exc.lineno) or None
         return "".join(traceback.format_exception(type(exc), exc, tb)), str(exc)
-    except BaseException as e:  # a hostile __str__ must not stop the claim
+    except BaseException as e:  # a hostile __str__ must not prevent the claim
         return f"{name_of(type(exc))} <unprintable: {name_of(type(e))}>\n", ""
 
 
 def refused_path(exc):
-    """The path that was refused or is missing, if that is what ended the program."""
+    """Return records of the refused or missing path, if that ended the program."""
     try:
         for _ in range(CAUSES):
             if isinstance(exc, OSError) and exc.errno in REFUSALS and isinstance(exc.filename, (str, bytes)):
@@ -99,13 +98,13 @@ def refused_path(exc):
                 path = os.path.abspath(os.fsdecode(exc.filename))
                 return ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
             exc = exc.__cause__ or exc.__context__
-    except BaseException:  # what a program made of an exception is its own affair
+    except BaseException:  # an exception class of the program may raise anything
         return ()
     return ()
 
 
 def can_be_imported(module):
-    """Whether an import finds this top-level module, or the program has blocked it."""
+    """Whether a top-level module can be imported, or the program has blocked it."""
     import importlib.machinery as machinery
 
     if module in sys.builtin_module_names or module in sys.modules:
@@ -116,16 +115,16 @@ def can_be_imported(module):
 
 
 def is_in_program_folder(module):
-    """Whether the program's folder has a module of this name, although it is not on the path."""
+    """Whether the current directory has a module of this name, which may not be on the path."""
     import os.path
 
     return os.path.exists(module) or os.path.exists(f"{module}.py")
 
 
 def missing_record(module):
-    """The record about a top-level module that only an installed package could provide. A dotted
-    name is missing from a package that was found."""
-    standard = getattr(sys, "stdlib_module_names", ())  # from 3.10 on; the keeper knows more names
+    """Return the record of a missing top-level module that only a package could provide. (If a
+    dotted name is missing, its package was found.)"""
+    standard = getattr(sys, "stdlib_module_names", ())  # exists from 3.10 on; the keeper knows more names
     if type(module) is not str or not module.isidentifier() or module in standard:
         return ()
     if can_be_imported(module) or is_in_program_folder(module):
@@ -134,8 +133,8 @@ def missing_record(module):
 
 
 def missing_module(exc):
-    """The record about the module whose absence ended the program. Libraries often report a missing
-    optional dependency as an ImportError of their own."""
+    """Return the record of the missing module that ended the program. Libraries often report a
+    missing optional dependency as a new ImportError."""
     try:
         for _ in range(CAUSES):
             if isinstance(exc, ModuleNotFoundError):
@@ -143,24 +142,24 @@ def missing_module(exc):
             if not isinstance(exc, ImportError):
                 break
             exc = exc.__cause__ or exc.__context__
-    except BaseException:  # imports that the program broke, or a hostile exception
+    except BaseException:  # the program broke imports, or the exception is hostile
         return ()
     return ()
 
 
 def place_of_syntax(exc):
-    """Records of the line that is no Python, if it is the program's."""
+    """Return records of the line with a syntax error, if it is in the program."""
     file, line, column, text = exc.filename, exc.lineno, exc.offset, exc.text
     if type(file) is not str or file not in cell.sources or type(line) is not int:
         return ()
-    # What the compiler finds after parsing it looks for in a file.
+    # For errors that are found after parsing, the compiler searches the text in a file.
     text = text.strip() if type(text) is str else line_text(file, line)
     column = str(column) if type(column) is int and column > 0 else ""
     return ("line", str(line)), ("column", column), ("text", clip(text, LINE_MAX))
 
 
 def place(exc, tb):
-    """Records of the line that was running, and of those that led to it."""
+    """Return records of the line that raised the exception, and of its callers."""
     if isinstance(exc, SyntaxError):
         found = place_of_syntax(exc)
         if found:
@@ -178,18 +177,18 @@ def place(exc, tb):
 def place_or_nothing(exc, tb):
     try:
         return place(exc, tb)
-    except BaseException:  # no memory, or an exception with ideas of its own
+    except BaseException:  # no memory, or a hostile exception
         return ()
 
 
 def describe_error(exc, name):
-    """Print an exception as Python would. What to claim, and the exit code."""
+    """Print an exception as Python would. Return the claim and the exit code."""
     tb = program_frames(exc.__traceback__)
     cut_runner_frames(tb)
     exc.__traceback__ = tb
     text, value = describe(exc, tb, name)
     try:
-        # Python's own hook looks for the source in a file.
+        # The default hook would search the source in a file.
         if sys.excepthook is sys.__excepthook__:
             sys.stderr.write(text)
         else:

@@ -1,7 +1,7 @@
-"""Matplotlib and PIL: figures and images that a program shows, or leaves open.
+"""Matplotlib and PIL: displays figures and images that a program shows or leaves open.
 
-`adopt` is called for each module of TABLE once it is imported, so that show()
-displays. No line of the program is changed for it.
+`adopt` is called when a module of TABLE has been imported, and redirects its show() to display().
+The program is not changed.
 """
 
 import sys
@@ -11,11 +11,11 @@ import cell
 display = cell.own_module("display")
 
 CHART = "application/vnd.remit.chart+json"
-# With more points than this a drawing is an image.
+# A figure with more points is not converted to SVG.
 SVG_POINTS = 20_000
 
 
-# ---- what a figure looks like ----
+# ---- the representations of a figure ----
 
 
 def points_in(figure):
@@ -31,7 +31,7 @@ def drawn(figure, form):
     import io
 
     out = io.BytesIO()
-    # Nothing has no bounds to be tight to.
+    # An empty figure has no tight bounding box.
     tight = "tight" if figure.axes or figure.texts else None
     figure.savefig(out, format=form, bbox_inches=tight)
     return out.getvalue()
@@ -50,11 +50,11 @@ def chart(figure):
 def add_figure(bundle, figure):
     bundle.attempt("image/png", drawn, figure, "png")
     bundle.attempt("image/svg+xml", vectors, figure)
-    # Now that it was drawn its ticks have texts.
+    # Last, because ticks have texts only after the figure was drawn.
     bundle.attempt(CHART, chart, figure)
 
 
-# ---- when they are shown ----
+# ---- showing ----
 
 
 def managers():
@@ -68,13 +68,13 @@ def show_manager(manager):
 
 
 def show_all(*_arguments, **_options):
-    """In place of pyplot.show(), with its arguments about windows."""
+    """Replaces pyplot.show(); its arguments about windows are ignored."""
     for manager in managers()[1]:
         show_manager(manager)
 
 
 def show_rest(value):
-    """At the end of a cell: what is still open, but for its value."""
+    """Display open figures at the end of a cell, except its value."""
     gcf, open_now = managers()
     for manager in open_now:
         if manager.canvas.figure is value:

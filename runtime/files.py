@@ -1,9 +1,8 @@
-"""Files of a session, read and changed for its caller between two cells.
+"""Reads and changes files of a session for its caller, between two cells.
 
-It is done by the session's own process, so nothing is possible here that the
-code could not do itself. The functions are taken before the first cell runs: code
-that replaces them in their modules later changes nothing here. What is told to the
-caller is a claim all the same.
+This runs in the session's own process, so it can do nothing that the code could not do itself. The
+functions are imported before the first cell runs, so code that later replaces them in their modules
+has no effect here. The answers are claims nevertheless.
 """
 
 from posix import (
@@ -16,18 +15,18 @@ import records
 PIECE = 64 * 1024
 LIST_MAX = 10000
 LIST_BYTES = 32 * 1024 * 1024
-# Numbers of errno, whose module not every session needs.
+# Numbers of errno, which not every session needs to import.
 EIO, ENOMEM, EBUSY, EISDIR, EINVAL = 5, 12, 16, 21, 22
-# Of a mode: what kind of file it is.
+# Bits of st_mode: the type of a file.
 KIND, REGULAR, FOLDER, LINK = 0o170000, 0o100000, 0o040000, 0o120000
 KINDS = {REGULAR: b"file", FOLDER: b"folder", LINK: b"link"}
-# Not to wait for the other end of a FIFO.
+# Flags that avoid blocking on a FIFO or getting a terminal.
 NO_WAIT = O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Place:
-    """A file by its name: as the caller is told it, and as this process opens it."""
+    """A path, as the caller sees it (`name`) and as this process opens it (`path`)."""
 
     def __init__(self, name, workspace):
         parts = []
@@ -39,12 +38,12 @@ class Place:
         self.name = b"/" + b"/".join(parts)
         self.path = self.name
         self.is_root = parts in ([], [b"workspace"])
-        if parts[:1] == [b"workspace"]:  # which a bare jail has elsewhere
+        if parts[:1] == [b"workspace"]:  # in the tier landlock the workspace is elsewhere
             self.path = b"/".join((workspace, *parts[1:]))
 
 
 class Task:
-    """What is to be done."""
+    """A requested operation and its arguments."""
 
     def __init__(self, payload, workspace):
         words = payload.split(b"\0")
@@ -59,7 +58,7 @@ class Task:
         self.depth = int(values[b"depth"])
 
     def pieces(self):
-        """Of what is to be written."""
+        """Yield the pieces of the data to write."""
         while self.missing:
             kind, data = records.receive()
             if kind != records.FILE_DATA:
@@ -69,7 +68,7 @@ class Task:
 
 
 def entry(name, path, found):
-    """One file, in the words of src/client/files/file_task.h."""
+    """Describe a file as records, as src/client/files/file_task.h expects them."""
     kind = found.st_mode & KIND
     text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0" % (
         name, KINDS.get(kind, b"other"), found.st_mode & 0o7777, found.st_size, max(found.st_mtime_ns, 0),
@@ -78,7 +77,7 @@ def entry(name, path, found):
 
 
 def make_folders(path):
-    """Those above it."""
+    """Create the missing parents of a path."""
     at = path.find(b"/", 1)
     while at > 0:
         try:
@@ -97,7 +96,7 @@ def open_regular(path, flags):
     return fd
 
 
-# ---- what can be done: each gives the records of its answer ----
+# ---- operations: each returns the records of its answer ----
 
 
 def read(task):
@@ -147,7 +146,7 @@ def move(task):
 
 
 def children(path):
-    """By name; no more than an answer has room for."""
+    """Return the entries of a directory sorted by name, at most one more than an answer may have."""
     found = []
     with scandir(path) as entries:
         for one in entries:
@@ -205,7 +204,7 @@ def remove(task):
 
 
 def remove_files(fd):
-    """All that is no folder. The first folder that is left, or None."""
+    """Remove everything but directories. Return the first directory that is left, or None."""
     with scandir(fd) as entries:
         for one in entries:
             if one.is_dir(follow_symlinks=False):
@@ -215,7 +214,7 @@ def remove_files(fd):
 
 
 def remove_below(path):
-    """One descriptor and a list of names: however deep it is."""
+    """Remove the contents of a directory of any depth, with one descriptor and a list of names."""
     fd = open_file(path, AS_FOLDER)
     names = []
     try:
@@ -246,7 +245,7 @@ OPERATIONS = {
 
 
 def perform(payload, workspace):
-    """One task, and its answer."""
+    """Perform one operation and send its answer."""
     task = Task(payload, workspace)
     try:
         answer = OPERATIONS[task.operation](task)
@@ -254,6 +253,6 @@ def perform(payload, workspace):
         answer = b"errno\0%d\0" % (exc.errno or EIO)
     except MemoryError:
         answer = b"errno\0%d\0" % ENOMEM
-    for _ in task.pieces():  # that could not be written
+    for _ in task.pieces():  # skip the data of a failed write
         pass
     records.put(records.frame(records.FILE_ANSWER, answer))

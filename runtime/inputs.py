@@ -6,7 +6,7 @@ import records
 
 
 def make_folders(path):
-    """Those above a path; other files may have made them already."""
+    """Create the missing parents of a path; earlier files may have created some."""
     at = path.find("/", 1)
     while at > 0:
         try:
@@ -17,7 +17,7 @@ def make_folders(path):
 
 
 def create(path):
-    """A new file: an earlier cell may have left one of that name."""
+    """Create a new file, replacing one that an earlier cell may have left."""
     make_folders(path)
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC
     try:
@@ -42,7 +42,7 @@ def pieces(missing):
 
 
 def receive_one(folder):
-    """What went wrong, or None. All of the file is read in any case."""
+    """Receive one file. Return an exception or None. The data is read completely even after an error."""
     head = dict(records.receive_records(records.FILE))
     data = pieces(int(head["size"]))
     try:
@@ -55,12 +55,12 @@ def receive_one(folder):
     except OSError as exc:
         for _ in data:
             pass
-        # posix.write does not know which file it is.
+        # posix.write() does not know the name of the file.
         return OSError(exc.errno, exc.strerror, head["path"])
 
 
 def receive(folder="."):
-    """Into a folder. What went wrong first, or None."""
+    """Receive files into a directory. Return the first exception, or None."""
     problem = None
     while records.peek() == records.FILE:
         found = receive_one(folder)

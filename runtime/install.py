@@ -1,13 +1,13 @@
-"""Installs packages, as a program in a jail of its own; the keeper's installer gives it to a run.
+"""Installs packages. The keeper's installer runs this program in a separate jail.
 
     install.py hosts PIP INDEX NAME...
-        where the files of these packages are: a line for each host
+        prints the hosts that serve the files of these packages, one per line
     install.py packages PIP INDEX|- wheels|sources LINKS... -- REQUIREMENT...
-        leaves what is to be kept in the folder `out`: files named by their number, and in `about`
-        records that say what each is called (wheel, file, program: key NUL value NUL)
+        puts the installed files into the directory `out`, named by numbers, and into `out/about`
+        records with their real names (wheel, file, program: key NUL value NUL)
 
-PIP is the wheel of pip, or empty if the interpreter has one. What this prints is progress for people,
-and on stderr the reason of a failure; nobody trusts a word or a file of it.
+PIP is the wheel of pip, or empty if the interpreter has pip. Output on stdout is progress for
+people, and on stderr the reason of a failure. The keeper trusts neither the output nor the files.
 """
 
 import os
@@ -15,18 +15,18 @@ import stat
 import sys
 
 SITE, WHEELS, OUT, TEMP = "/workspace/site", "/workspace/wheels", "/workspace/out", "/workspace/tmp"
-# Of an index page; the largest known has a few MiB.
+# The maximum size of an index page; the largest known has a few MiB.
 PAGE_MAX = 64 * 1024 * 1024
-# With `about` as many as leave a jail.
+# Together with `about`, the maximum number of files that a jail may export.
 FILES_MAX = 100_000 - 1
 
 
 class Failed(Exception):
-    """What to say about it is said."""
+    """Ends the program. Without arguments the reason was already printed."""
 
 
 def pip(*arguments):
-    """pip, as its command would run it, in this process: it need not start another."""
+    """Run a pip command in this process, so that no other process is needed."""
     from pip._internal.cli.main import main
 
     settings = ["--isolated", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "--no-color", "--retries=2"]
@@ -35,11 +35,11 @@ def pip(*arguments):
         raise Failed
 
 
-# ---- where the files are ----
+# ---- finding hosts ----
 
 
 def page_links(url):
-    """The addresses on a page of the index, in either of its forms (PEP 503, PEP 691)."""
+    """Return the URLs on a page of the index, in either format (PEP 503, PEP 691)."""
     import json
     import ssl
     import urllib.parse
@@ -83,7 +83,7 @@ def hosts(index, names):
         try:
             links = page_links(url)
         except urllib.error.HTTPError as e:
-            # What is not there pip will say better; all else is the index's fault.
+            # pip reports a missing package better; any other status is an error of the index.
             if e.code != 404:
                 raise
             continue
@@ -100,11 +100,11 @@ def hosts(index, names):
 
 
 def fetch(index, sources, links, wanted):
-    """Wheels of all that is wanted and of what that needs."""
+    """Fetch wheels of the requirements and their dependencies. Return their paths."""
     where = ["--no-index"] if index == "-" else ["--index-url", index]
     for folder in links:
         where += ["--find-links", folder]
-    # The second word would start programs of the packages.
+    # `pip wheel` would run build code of the packages.
     verb = ["wheel", "--wheel-dir"] if sources else ["download", "--only-binary", ":all:", "--dest"]
     pip(*verb, WHEELS, "--progress-bar", "off", *where, "--", *wanted)
     return sorted(os.path.join(WHEELS, name) for name in os.listdir(WHEELS))
@@ -131,7 +131,7 @@ def unpack(wheels):
 
 
 def compile_all():
-    """Byte code that is believed without a look at its source: nobody changes that any more."""
+    """Compile to byte code that is used without checking its source, which cannot change any more."""
     import compileall
     import py_compile
 
@@ -142,24 +142,25 @@ def compile_all():
 
 
 def all_files():
-    """Paths below the site, in an order that does not depend on the file system."""
+    """Yield all paths below SITE, in an order that does not depend on the file system."""
     for folder, folders, names in os.walk(SITE):
         folders.sort()
         for name in sorted(names) + [f for f in folders if os.path.islink(os.path.join(folder, f))]:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
             if not stat.S_ISREG(mode):
-                raise Failed(f"{os.path.relpath(path, SITE)} is a link or special, and packages have only files and folders")
+                raise Failed(f"{os.path.relpath(path, SITE)} is a link or special file; packages may contain only regular files")
             yield path, bool(mode & 0o100)
 
 
+
 def give(described):
-    """Files by number: their names, whatever they are, are data."""
+    """Move all files to names that are numbers. Their real names may be hostile, so they are written as data."""
     os.mkdir(OUT)
     about = [("wheel", text) for text in described]
     found = list(all_files())
     if len(found) > FILES_MAX:
-        raise Failed(f"{len(found)} are too many files: {FILES_MAX} are the most")
+        raise Failed(f"too many files: {len(found)} (limit {FILES_MAX})")
     for number, (path, program) in enumerate(found):
         about.append(("program" if program else "file", os.path.relpath(path, SITE)))
         os.rename(path, os.path.join(OUT, str(number)))
@@ -172,7 +173,7 @@ def packages(index, kind, rest):
     cut = rest.index("--")
     for folder in (SITE, WHEELS, TEMP):
         os.mkdir(folder)
-    # In the same file system as what is moved from there.
+    # pip moves files from here to SITE, so both must be in one file system.
     os.environ["TMPDIR"] = TEMP
     wheels = fetch(index, kind == "sources", rest[:cut], rest[cut + 1 :])
     described = [describe(wheel) for wheel in wheels]

@@ -1,7 +1,7 @@
 """Frames and records on the channel to the keeper (see src/wire).
 
-A frame is a u32 length, a u8 type, three zero bytes and a payload. The payload
-of most frames is records: key NUL value NUL, again and again.
+A frame is a u32 length, a u8 type, three zero bytes and a payload. The payload of most frames is a
+sequence of records: key NUL value NUL.
 """
 
 from _thread import allocate_lock
@@ -11,7 +11,7 @@ import _remit
 
 CHANNEL = 3
 
-# The types of src/wire/frame.h that the runner meets.
+# The frame types of src/wire/frame.h that the runner uses.
 JOB = 2
 CODE = 3
 TASK = 12
@@ -38,12 +38,12 @@ FILE_ANSWER = 47
 
 
 _buffer = b""
-# Held by the thread that reads while the program runs.
+# Locked by the thread that reads while the program runs.
 read_lock = allocate_lock()
 
 
 def _read_bytes(n):
-    """The next n bytes. What came with them stays for the next time."""
+    """Return the next n bytes. Bytes that arrived with them stay in the buffer."""
     global _buffer
     while len(_buffer) < n:
         part = read(CHANNEL, 16384)
@@ -56,32 +56,32 @@ def _read_bytes(n):
 
 
 def peek():
-    """The type of the next frame, which stays."""
+    """Return the type of the next frame without consuming it."""
     if len(_buffer) < 8:
         give_back(_read_bytes(8))
     return _buffer[4]
 
 
 def has_frame():
-    """Whether a whole one was read already."""
+    """Whether the buffer contains a complete frame."""
     return len(_buffer) >= 8 and len(_buffer) >= 8 + int.from_bytes(_buffer[:4], "little")
 
 
 def give_back(data):
-    """It was read too far: it comes first."""
+    """Put bytes back at the front of the buffer."""
     global _buffer
     _buffer = data + _buffer
 
 
 def left_over():
-    """What was read too far, for another reader."""
+    """Take all bytes out of the buffer, for another reader."""
     global _buffer
     taken, _buffer = _buffer, b""
     return taken
 
 
 def receive():
-    """One frame: its type and its payload."""
+    """Receive one frame. Return its type and payload."""
     header = _read_bytes(8)
     return header[4], _read_bytes(int.from_bytes(header[:4], "little"))
 
@@ -95,22 +95,22 @@ def encode(kind, pairs):
 
 
 def frame(kind, payload):
-    """The bytes of a frame."""
+    """Return the bytes of a frame."""
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 
 def put(data):
-    """Whole frames, whatever interrupts."""
+    """Send whole frames; a signal cannot interrupt them."""
     _remit.put(CHANNEL, data)
 
 
 def send(kind, pairs=()):
-    """One frame of records."""
+    """Send one frame of records."""
     put(encode(kind, pairs))
 
 
 def receive_records(wanted):
-    """The records of a frame that must be the next."""
+    """Receive the records of the next frame, which must have this type."""
     kind, payload = receive()
     if kind != wanted:
         raise RuntimeError(f"the keeper sent frame {kind} and not {wanted}")
@@ -118,6 +118,6 @@ def receive_records(wanted):
 
 
 def parse(payload):
-    """Records as a list of (key, value) texts."""
+    """Parse records to a list of (key, value) strings."""
     parts = payload.decode("utf-8", "surrogateescape").split("\0")
     return list(zip(parts[0::2], parts[1::2]))

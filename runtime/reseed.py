@@ -1,4 +1,4 @@
-"""After a fork: nothing random that two children could share.
+"""Seeds all random generators after a fork, so that two children share no random state.
 
 SECURITY.md has the table of what a fork shares; tests/e2e/keeper/test_shared.py has a
 test for each row.
@@ -40,7 +40,7 @@ def torch(module):
     module.seed()
 
 
-# module, and what is done if it was imported; `random` does it itself
+# A module, and the function to call if it was imported. `random` seeds itself.
 TABLE = (
     ("numpy.random", numpy_random),
     ("ssl", openssl),

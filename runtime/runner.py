@@ -1,7 +1,7 @@
-"""Runs one program as __main__ and tells the keeper how it ended.
+"""Runs one program as __main__ and reports to the keeper how it ended.
 
-What is told is a claim: the keeper marks it as reported and takes exit code,
-signal and usage from the kernel.
+The report is a claim: the keeper marks it as reported, and gets exit code, signal and usage from
+the kernel.
 """
 
 import atexit
@@ -16,15 +16,14 @@ import records
 from cell import own_module
 
 RESERVE = 6 * 1024 * 1024
-# Whether gc.collect(1) looks at all objects that are not in the oldest of three
-# generations.
+# Whether gc.collect(1) examines all objects that are not in the oldest of three generations.
 GENERATIONS = sys.version_info < (3, 14)
-# Milliseconds: a keeper that has understood the claim acts sooner.
+# Milliseconds to wait to be killed: a keeper that has read the claim acts sooner.
 EXIT_WAIT_MS = 200
-# What programs are likely to import: a zygote knows.
+# Modules that programs are likely to import; a zygote adds those it preloads.
 likely_imports = ["sys"]
-# Nothing that a program could notice: one ends by an exception, like many, one
-# imports and is one line, one is short.
+# A typical program that leaves no trace: it ends by an exception, like many. warm_up() runs two
+# more, an import in one line and a short call.
 WARM_UP = b"""
 import sys
 class Thing:
@@ -36,7 +35,7 @@ raise SystemExit(0)
 """
 
 
-# Lists of the validator.
+# The lists of the validator.
 RULES = ("allowed_imports", "blocked_imports", "allowed_builtins", "blocked_builtins", "allowed_os_attrs", "allowed_nodes")
 
 
@@ -54,7 +53,7 @@ class Task:
                 self.many[key].append(value)
             else:
                 self.one[key] = value
-        # The code is looked at, and the keeper decides before it runs.
+        # The code is checked, and the keeper decides before it runs.
         self.checked = self.one["tier"] == "static" or "validator" in self.one or any(self.many[key] for key in RULES)
 
 
@@ -62,10 +61,10 @@ class Job:
     """One program and its arguments."""
 
     def __init__(self, channel, begun):
-        self.problem = None  # with one of its files
+        self.problem = None  # an exception about one of its files
         got = _remit.job(channel, begun)
-        self.tools = None  # that it may call
-        if isinstance(got, bytes):  # tools and files come first, and this was read of them
+        self.tools = None  # the tools that it may call
+        if isinstance(got, bytes):  # tools and files come first; these are their first bytes
             records.give_back(got)
             if records.peek() == records.TOOLS:
                 self.tools = own_module("tools").receive()
@@ -78,12 +77,12 @@ _environment = None
 
 
 def set_environment(pairs):
-    """Exactly these; nothing to do for a zygote's child that wants the same."""
+    """Set exactly these variables. A zygote's child often finds them set already."""
     global _environment
     if pairs == _environment:
         return
     _environment = pairs
-    # The interpreter itself may have set LC_CTYPE.
+    # The interpreter may have set LC_CTYPE itself.
     for name in list(posix.environ):
         posix.unsetenv(name)
     posix.environ.clear()
@@ -100,7 +99,7 @@ def set_environment(pairs):
 
 
 def set_interpreter(task):
-    """What `site` would have done outside: it took half of the start."""
+    """Do what `site` would do: importing `site` would take half of the start-up time."""
     sys.path[:] = task.many["path"]
     sys.prefix = task.one["prefix"]
     sys.exec_prefix = task.one["exec_prefix"]
@@ -121,18 +120,18 @@ def set_builtins():
 
 
 def passes_validator(task, job, program):
-    """The validator's word, and then the keeper's."""
+    """Send the validator's findings; the keeper decides whether the program may run."""
     problem = own_module("validator").check(task, job, program)
     records.send(records.CHECKED, problem or ())
     return not problem and records.receive()[0] == records.GO
 
 
 def run_import_lines(task):
-    """Editable installs: foreign code, so not before the start."""
+    """Run import lines of editable installs: untrusted code, so only after the start."""
     for line in task.many["pth"]:
         try:
             exec(line, {})
-        except Exception as e:  # as site does: say it and go on
+        except Exception as e:  # as in site: report it and continue
             print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
 
 
@@ -140,7 +139,7 @@ def flush():
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # closed, replaced or full: as at Python's own end
+        except Exception:  # closed, replaced or full: ignored, as at the end of Python
             continue
 
 
@@ -154,22 +153,22 @@ def old_collections():
 
 
 def clear_and_flush(clear, before):
-    """Files that were never closed are written now."""
+    """Clear the program's variables, which flushes files that were never closed."""
     clear()
-    # What was made since can only be young if nothing grew old meanwhile; a
-    # full collection takes longer than many a program.
+    # If no old generation was collected since `before`, all objects of the program are still young,
+    # and collecting generation 1 is enough. A full collection takes longer than many programs.
     gc.collect(1 if GENERATIONS and old_collections() == before else 2)
     flush()
 
 
 def keep_exit_functions():
-    """Nothing is done at exit, but what does it is near."""
+    """Run no exit functions, but touch the memory of atexit for children of the zygote."""
     atexit.unregister(None)
 
 
 def wind_down(clear, before, is_warm_up=False):
-    """What Python does at its end, but for freeing what dies with the process.
-    What can be done only once is left to the last time."""
+    """Do what Python does at its end, except freeing memory. A warm-up skips what can be done only
+    once."""
     try:
         cell.end_tasks()
         if has_threads() and not is_warm_up:
@@ -180,7 +179,7 @@ def wind_down(clear, before, is_warm_up=False):
 
 
 class Stage:
-    """Where a program will run: all that can be there before it comes."""
+    """Everything that a program needs and that can be prepared before it arrives."""
 
     def __init__(self, task, reserve, is_warm_up=False):
         self.task = task
@@ -191,8 +190,8 @@ class Stage:
         self.before = old_collections()
 
     def perform(self, job):
-        """One program from its arrival to its end: what to claim, and the exit
-        code. None if it may not run."""
+        """Run one program from its arrival to its end. Return the claim and the exit code, or None
+        if it may not run."""
         sys.argv[:] = [job.name, *job.argv]
         cell.add_program_folder(job.name, self.folder)
         program = cell.compiled(job)
@@ -206,7 +205,7 @@ class Stage:
         outcome = cell.run(program, self.module, job.name, self.reserve)
         try:
             wind_down(self.module.__dict__.clear, self.before, self.is_warm_up)
-        except BaseException as exc:  # an interrupt while threads are waited for
+        except BaseException as exc:  # an interrupt while waiting for threads
             outcome = cell.describe_error(exc, job.name)
         return outcome
 
@@ -219,8 +218,9 @@ OK_FRAME = ended(cell.OK, 0)
 
 
 def claim_end(channel, claim, code, wait_ms):
-    """Say it, and wait for the keeper to end it: quicker for it than an exit. But
-    not for ever: a program that has written half a frame made this its rest."""
+    """Send the claim and wait for the keeper to kill this process, which is faster than exiting.
+    The wait is limited: if the program wrote half a frame, the keeper reads the claim as its
+    rest."""
     _remit.part(channel, OK_FRAME if claim is cell.OK else ended(claim, code), wait_ms)
 
 
@@ -233,7 +233,7 @@ def claim_and_exit(claim, code):
 
 
 def warm_up_one(code, task, own):
-    """All that a program's run does, with a pipe for the channel."""
+    """Do everything that a run does, with a pipe as the channel."""
     pipe = posix.pipe()
     head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
     posix.write(pipe[1], head + records.frame(records.CODE, code))
@@ -246,7 +246,7 @@ def warm_up_one(code, task, own):
 
 
 class Silence:
-    """Output before a program starts is thrown away."""
+    """Discards output before a program starts."""
 
     def __enter__(self):
         self.kept = posix.dup(1), posix.dup(2)
@@ -263,7 +263,7 @@ class Silence:
 
 
 def warm_up():
-    """Then the pages that programs touch are this process's own."""
+    """Run typical programs, so that the memory pages that programs touch are already private or shared."""
     task = Task()
     own = posix.getpid()
     with Silence():
@@ -273,7 +273,8 @@ def warm_up():
 
 
 def preload(modules):
-    """Import modules of packages: foreign code, which runs in the jail like the program's. What went wrong, as text."""
+    """Import modules of packages: untrusted code, which runs in the jail like the program. Return
+    the error as text, or ""."""
     for module in modules:
         try:
             with Silence():
@@ -284,12 +285,12 @@ def preload(modules):
 
 
 def prepare(task):
-    """Do what can be done before the program is known: import modules of packages, warm up."""
+    """Do what can be done before the program is known: import modules of packages and warm up."""
     if task.many["preload"]:
         problem = preload(task.many["preload"])
         if problem:
             records.put(records.frame(records.WARM, problem.encode("utf-8", "replace")[:1000]))
-            sleep(EXIT_WAIT_MS / 1000)  # the keeper reads it before it sees the end
+            sleep(EXIT_WAIT_MS / 1000)  # the keeper must read it before it notices the end
             posix._exit(1)
     if "warm_up" in task.one:
         warm_up()
@@ -307,14 +308,14 @@ def main(jailed=True):
     cell.limits = task.one
     if jailed:
         set_environment(task.many["env"])
-        if "executable" in task.one:  # else a zygote's child, which has it
+        if "executable" in task.one:  # missing for a zygote's child, which has it already
             set_interpreter(task)
-        elif task.many["path"]:  # with a place for packages, of which a zygote has nothing
+        elif task.many["path"]:  # with the directory of packages, which a zygote does not have
             sys.path[:] = task.many["path"]
     else:
         set_builtins()
-    # Address space to report an error with, where it is limited: reserved, not
-    # touched, as a bytearray would be.
+    # If address space is limited, reserve some for reporting an error. It is not touched; a
+    # bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
     prepare(task)
     if "session" in task.one:
@@ -322,8 +323,8 @@ def main(jailed=True):
     stage = Stage(task, reserve)
     outcome = stage.perform(Job(records.CHANNEL, records.left_over()))
     if outcome is None:
-        sleep(EXIT_WAIT_MS / 1000)  # its end must not be seen before its word is read
+        sleep(EXIT_WAIT_MS / 1000)  # the keeper must read the findings before it notices the end
         return 1
     if posix.getpid() == own:
         claim_and_exit(*outcome)
-    posix._exit(outcome[1] & 0xFF)  # a fork of the program: its end is its own affair
+    posix._exit(outcome[1] & 0xFF)  # a forked child of the program must not send a claim

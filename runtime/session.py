@@ -1,8 +1,8 @@
-"""The cells of a session, one after the other, in one interpreter.
+"""Runs the cells of a session, one after the other, in one interpreter.
 
-Between cells nothing of the code runs but its threads. An interrupt is for the
-cell that runs; one that comes just before its first line is kept for it, and
-one that comes after its last is dropped.
+Between cells only threads of the code run. An interrupt affects the running cell: one that arrives
+just before the first line is kept for the cell, and one that arrives after the last line is
+dropped.
 """
 
 import _signal
@@ -17,13 +17,13 @@ _pending = False
 
 
 def note_interrupt(_number, _frame):
-    """An interrupt outside of a cell."""
+    """Handle an interrupt that arrives outside a cell."""
     global _pending
     _pending = True
 
 
 def allow_interrupts():
-    """From here on an interrupt is an exception."""
+    """Let interrupts raise KeyboardInterrupt, also one that has already arrived."""
     global _pending
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     if _pending:
@@ -35,7 +35,7 @@ def defer_interrupts():
     _signal.signal(_signal.SIGINT, note_interrupt)
 
 
-_tools = None  # that the cells may call
+_tools = None  # the tools that the cells may call
 
 
 def next_frame():
@@ -43,11 +43,11 @@ def next_frame():
 
 
 class Job:
-    """The next cell's, or the last one's, which has no code."""
+    """The next request: a cell, a fork, a file operation, or the end of the session."""
 
     def __init__(self, folder):
-        self.problem = None  # with one of its files
-        self.tools = None  # if they are told now
+        self.problem = None  # an exception about one of its files
+        self.tools = None  # the tools of the session, sent once before its first cell
         kind, payload = next_frame()
         if kind == records.TOOLS:
             self.tools = cell.own_module("tools").Tools(records.parse(payload))
@@ -69,7 +69,7 @@ class Job:
         self.name = values["name"]
         self.argv = [value for key, value in pairs if key == "argv"]
         self.is_typed = "interactive" in values
-        # The last cell was interrupted, perhaps when it was over.
+        # The last cell was interrupted, perhaps after it had ended.
         self.was_interrupted = "stirred" in values
         self.context = values.get("context", "main")
         self.is_fresh = "fresh" in values
@@ -88,7 +88,7 @@ def receive_code(missing):
 
 
 def typed_input():
-    """Standard input that somebody types: asked for when it is read."""
+    """Return a standard input that requests a line from the caller when it is read."""
     import io
 
     class Typed(io.RawIOBase):
@@ -109,7 +109,7 @@ def given_input():
 
 
 def compiled(job):
-    """The program, what was wrong with it, or None: more is to be typed."""
+    """Return the program, an exception, or None if the code is incomplete."""
     if not job.is_typed or job.problem is not None:
         return cell.compiled(job)
     import codeop
@@ -125,7 +125,7 @@ def compiled(job):
 
 
 def execute(program, module, name, reserve):
-    """Run it. What to claim and the exit code, whenever interrupts come."""
+    """Run a cell. Return the claim and the exit code, whenever interrupts arrive."""
     outcome = None
     while True:
         try:
@@ -134,13 +134,13 @@ def execute(program, module, name, reserve):
                 outcome = cell.run(program, module, name, reserve)
             defer_interrupts()
             return outcome
-        except KeyboardInterrupt as exc:  # before its first line, or after its last
+        except KeyboardInterrupt as exc:  # before the first line, or after the last
             if outcome is None:
                 outcome = cell.describe_error(exc, name)
 
 
 class Environment:
-    """Variables of one cell. What they were before, they are after."""
+    """Environment variables of one cell; their old values are restored afterwards."""
 
     def __init__(self, pairs):
         self.pairs = pairs
@@ -162,8 +162,7 @@ class Environment:
 
 
 class Contexts:
-    """Namespaces by name, each the __main__ of its cells, with a current folder of
-    its own."""
+    """Namespaces by name. Each is the __main__ of its cells and has its own current directory."""
 
     def __init__(self, main, folder):
         self.modules = {"main": main}
@@ -186,12 +185,12 @@ class Contexts:
             return
         try:
             self.folders[self.current] = posix.getcwd()
-        except FileNotFoundError:  # it was removed
+        except FileNotFoundError:  # the directory was removed
             self.folders.pop(self.current, None)
         self.current = context
         try:
             posix.chdir(self.folders.get(context, self.folder))
-        except OSError:  # likewise, or may be entered no more
+        except OSError:  # removed, or no longer accessible
             posix.chdir(self.folder)
 
     def give_tools(self):
@@ -204,12 +203,12 @@ class Contexts:
 
 
 def perform(task, job, module, reserve):
-    """One cell. None if it was turned away before it began."""
+    """Run one cell. Return None if it was rejected before it began."""
     global _pending
     if job.was_interrupted:
         _pending = False
     sys.argv[:] = [job.name, *job.argv]
-    # What the last cell has read ahead is not this one's.
+    # A new object, since the old one may have input buffered for the last cell.
     sys.stdin = typed_input() if job.is_typed else given_input()
     module.__file__ = job.name
     module.__loader__ = cell.Source(job.code)
@@ -225,13 +224,13 @@ def perform(task, job, module, reserve):
 
 
 def serve(task, module, reserve):
-    """Until the keeper says that it was the last one."""
+    """Handle requests until the keeper closes the session."""
     global _tools
     own = posix.getpid()
     folder = posix.getcwd()
     contexts = Contexts(module, folder)
     sys.modules["__main__"] = module
-    files = cell.own_module("files")  # before the code can change anything
+    files = cell.own_module("files")  # loaded before the code can change anything
     workspace = folder.encode("utf-8", "surrogateescape")
     before = runner.old_collections()
     defer_interrupts()
@@ -239,7 +238,7 @@ def serve(task, module, reserve):
     while True:
         if _tools is not None:
             _tools.bridge.give_up("the cell is over")
-        with records.read_lock:  # a thread of the last cell may still read
+        with records.read_lock:  # a thread of the last cell may still be reading
             job = Job(folder)
         if job.closes:
             runner.wind_down(contexts.clear, before)
@@ -257,7 +256,7 @@ def serve(task, module, reserve):
         with Environment(job.env):
             outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()
-        if posix.getpid() != own:  # a fork of the code: its end is its own affair
+        if posix.getpid() != own:  # a forked child of the code must not send a claim
             posix._exit(outcome[1] & 0xFF)
         if outcome:
             records.put(runner.ended(*outcome))

@@ -1,10 +1,10 @@
-"""Tables of pandas as data: a list for each column."""
+"""Converts tables of pandas to data: a list for each column."""
 
 import sys
 
 
 def plain(item):
-    """What JSON can say of one cell: dates as text, what is missing as null."""
+    """Convert one cell for JSON: dates to strings, missing values to null."""
     if item is None or isinstance(item, (str, bool, int)):
         return item
     if item is sys.modules["pandas"].NA or item != item:

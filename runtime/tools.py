@@ -1,9 +1,8 @@
 """Calls from the program to tools of its caller, over the channel to the keeper.
 
-Nothing here is trusted by anybody: the caller checks every call, the keeper counts
-them. A call begins at once. Where an event loop runs it returns something to await;
-elsewhere it waits itself and returns the result. Threads wait side by side: whoever
-has the turn reads for all.
+Nothing here is trusted: the caller checks every call, and the keeper counts them. A call begins at
+once. With a running event loop it returns an awaitable; otherwise it waits and returns the result.
+If several threads wait, the one with the read lock reads for all.
 """
 
 import sys
@@ -47,7 +46,7 @@ class Call:
         return self.value
 
     def settle(self):
-        """Tell the event loop's side of it, in the loop's own thread."""
+        """Set the result of the future, in the thread of the event loop."""
         if self.future.done():  # cancelled
             return
         if self.error is not None:
@@ -57,8 +56,8 @@ class Call:
 
 
 class NotAwaited:
-    """A call that has begun: await it, make a task of it, or take its result().
-    To asyncio it is a coroutine."""
+    """A call that has begun: await it, make a task of it, or use its result(). For asyncio it is a
+    coroutine."""
 
     __slots__ = ("_bridge", "_call", "_steps")
 
@@ -85,7 +84,7 @@ class NotAwaited:
             self._steps.close()
 
     def result(self):
-        """Wait without the event loop, which stands still meanwhile."""
+        """Wait for the result. The event loop is blocked meanwhile."""
         self._bridge.wait(self._call)
         return self._call.outcome()
 
@@ -94,10 +93,10 @@ class NotAwaited:
 
 
 def plain(value):
-    """What numpy has instead of numbers and lists."""
+    """Convert numpy's numbers and arrays to Python's numbers and lists."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"an argument is a {type(value).__name__}, which is no JSON")
+    raise TypeError(f"an argument has the type {type(value).__name__}, which JSON cannot represent")
 
 
 class Bridge:
@@ -106,11 +105,11 @@ class Bridge:
     def __init__(self, concurrency):
         self.concurrency = concurrency
         self.pid = getpid()
-        self.lock = allocate_lock()  # of what follows
+        self.lock = allocate_lock()  # protects the following members
         self.last = 0
         self.pending = {}
         self.queue = deque()
-        self.reply = None  # the one that comes: its call, outcome, missing, parts
+        self.reply = None  # the reply being received: its call, outcome, missing bytes, parts
         self.encode = self.decode = self.poll = None
 
     # ---- calls
@@ -124,14 +123,14 @@ class Bridge:
         try:
             text = self.encode(arguments).encode()
         except (TypeError, ValueError, RecursionError) as e:
-            raise ToolError(tool, f"the arguments are no JSON: {e}") from None
+            raise ToolError(tool, f"the arguments cannot be converted to JSON: {e}") from None
         if len(text) > BYTES_MAX:
             raise ToolError(tool, f"the arguments have {len(text)} bytes: {BYTES_MAX} are the most")
         return text
 
     def call(self, tool, arguments):
         if getpid() != self.pid:
-            raise ToolError(tool, "tools can be called only by the process that the program began in")
+            raise ToolError(tool, "tools can be called only by the first process of the program")
         call = Call(tool, self.text(tool, arguments))
         asyncio = sys.modules.get("asyncio")
         loop = asyncio._get_running_loop() if asyncio is not None else None
@@ -173,13 +172,13 @@ class Bridge:
                     self.receive(call.tool)
 
     def receive(self, tool):
-        """A frame, and those that came with it: nobody would be told of them."""
+        """Receive a frame, and all frames that arrived with it: poll() would not report them."""
         try:
             self.receive_frame()
             while records.has_frame():
                 self.receive_frame()
         except (EOFError, OSError):
-            raise ToolError(tool, "the keeper answers no more") from None
+            raise ToolError(tool, "the keeper no longer answers") from None
 
     def receive_frame(self):
         if records.peek() not in (records.REPLY, records.REPLY_DATA):
@@ -201,7 +200,7 @@ class Bridge:
             call = self.pending.pop(number, None)
             if self.queue:
                 self.send(self.queue.popleft())
-        if call is None:  # of a cell that is over
+        if call is None:  # a call of an earlier cell
             return
         if outcome == b"ok":
             try:
@@ -222,14 +221,14 @@ class Bridge:
             return
         try:
             call.loop.call_soon_threadsafe(call.settle)
-        except RuntimeError:  # the loop is closed: nobody waits
+        except RuntimeError:  # the loop is closed, so nothing waits for the call
             return
 
     def watch(self, loop):
         loop.add_reader(records.CHANNEL, self.on_readable, loop)
 
     def on_readable(self, loop):
-        """The channel can be read, unless another thread does that just now."""
+        """Receive from the channel, unless another thread is receiving now."""
         if records.read_lock.acquire(False):
             try:
                 self.receive_ready()
@@ -264,10 +263,10 @@ class Bridge:
 
 
 class Tools:
-    """The tools of a job, as the program finds them."""
+    """The tools of a job, as the program sees them."""
 
     def __init__(self, pairs):
-        self.all = []  # name, help, parameters, how many of them are needed
+        self.all = []  # name, help, and parameters with whether they are required
         concurrency = 1
         for key, value in pairs:
             if key == "concurrency":
@@ -281,13 +280,13 @@ class Tools:
         self.bridge = Bridge(concurrency)
 
     def next_frame(self):
-        """The next frame that is no answer: between cells, by whoever has the turn."""
+        """Receive the next frame that is not a reply. Called between cells, with the read lock."""
         while records.peek() in (records.REPLY, records.REPLY_DATA):
             self.bridge.receive_frame()
         return records.receive()
 
     def give(self, namespace):
-        """Into the namespace of a program. A builtin keeps its name."""
+        """Add the tools to the namespace of a program. A tool does not hide a builtin of the same name."""
         import builtins
 
         bridge = self.bridge
@@ -295,7 +294,7 @@ class Tools:
         def call_tool(name, /, **arguments):
             """Call a tool of this program's caller by its name."""
             if not isinstance(name, str):
-                raise TypeError("the name of a tool is a text")
+                raise TypeError("the name of a tool must be a string")
             return bridge.call(name, arguments)
 
         namespace["call_tool"] = named(call_tool, "call_tool", call_tool.__doc__)
@@ -313,7 +312,7 @@ def named(function, name, text):
 
 
 def function(bridge, name, text, parameters):
-    """A tool as a function. Arguments without a name are those of the schema, in
+    """Make a function that calls a tool. Positional arguments are the properties of the schema, in
     its order."""
     names = [parameter for parameter, _ in parameters]
 
@@ -331,5 +330,5 @@ def function(bridge, name, text, parameters):
 
 
 def receive():
-    """The tools that the keeper tells of next."""
+    """Receive the tools of a job from the keeper."""
     return Tools(records.receive_records(records.TOOLS))

@@ -1,7 +1,7 @@
-"""Looks at the syntax tree before anything runs.
+"""Checks the syntax tree before anything runs.
 
-A friendly first answer, never the wall: `getattr`, a string and a C extension
-get around it, and then meet the jail.
+This is advice, never a wall: code can evade it with `getattr`, strings or C extensions, but not the
+jail.
 """
 
 import ast
@@ -15,15 +15,15 @@ errors = cell.own_module("errors")
 clip = errors.clip
 
 FINDINGS = 100
-# Bytes: all findings must fit into one frame.
+# Limits in bytes: all findings must fit into one frame.
 VALUE_MAX = 300
 HINT_MAX = 600
 
 
 class Finding:
-    """Something that is not let through, where, by which field, and what to do."""
+    """A rejected part of the code: where it is, which field rejects it, and what to do."""
 
-    module = None  # that is missing
+    module = None  # the missing module
 
     def __init__(self, node, name, value, rule, hint=""):
         hint = hint or "Do without it, or have the policy allow it."
@@ -43,11 +43,11 @@ class Finding:
         yield "finding_hint", clip(self.hint, HINT_MAX)
 
 
-# ---- what there is in the code ----
+# ---- analysing the code ----
 
 
 def imports(tree):
-    """(node, module, name or None) of each import, in the module's full name."""
+    """Yield (node, module, name or None) of each import, with the full name of the module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -58,7 +58,7 @@ def imports(tree):
 
 
 def bound_names(tree):
-    """Names that the code gives a meaning itself."""
+    """Return the names that the code defines itself."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -75,7 +75,7 @@ def bound_names(tree):
 
 
 def pairs(target, value):
-    """(name, node) of an assignment, also of one with commas."""
+    """Yield (name, node) of an assignment, also of tuples."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
@@ -93,7 +93,7 @@ def assignments(tree):
 
 
 def names_of_os(tree):
-    """`os`, under all names that plain assignments give it."""
+    """Return all names of the module os: imports, and plain assignments of them."""
     found = {alias.asname or "os" for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
              if alias.name == "os" or (alias.name.startswith("os.") and not alias.asname)}  # fmt: skip
     more = [(name, node.id) for name, node in assignments(tree) if isinstance(node, ast.Name)]
@@ -105,13 +105,13 @@ def names_of_os(tree):
 
 
 def is_standard(name):
-    """A builtin of Python, and none that the runner has added."""
+    """Whether a name is a builtin of Python, not one that the runner added."""
     there = getattr(builtins, name, None)
     return there is not None and getattr(there, "__module__", None) in ("builtins", "_sitebuiltins", None)
 
 
 def uses_of_os(tree):
-    """(node, attribute) of each."""
+    """Yield (node, attribute) of each use of an attribute of os."""
     names = names_of_os(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
@@ -136,7 +136,7 @@ class Rules:
         self.is_strict = self.mode == "strict"
 
     def chosen(self, name, strict):
-        """The policy's own list, or that of `strict`, or None."""
+        """Return the list of the policy, else that of `strict`, else None."""
         return self.given[name] or (strict if self.is_strict else None)
 
     def check(self, tree):
@@ -187,7 +187,7 @@ class Rules:
                 hint = "Allowed: " + ", ".join(sorted(allowed))
                 yield Finding(node, "NameError", f"a call of {node.id!r} is not in allowed_builtins", "allowed_builtins", hint)
             elif not blocked and node.id in relaxed:
-                yield Finding(node, "NameError", f"{node.id!r} is not for code like this", "validator", relaxed[node.id])
+                yield Finding(node, "NameError", f"{node.id!r} should not be used here", "validator", relaxed[node.id])
 
     def of_os(self, tree):
         allowed = self.chosen("allowed_os_attrs", lists.STRICT_OS)
@@ -207,7 +207,7 @@ class Rules:
             place = node if hasattr(node, "lineno") else place
             name = type(node).__name__
             if name not in allowed:
-                hint = "Write it without; validator=relaxed lets every kind of statement through."
+                hint = "Write the code without it; validator=relaxed allows every kind of statement."
                 yield Finding(place, "SyntaxError", f"{name} is not in allowed_nodes", "allowed_nodes", hint)
 
     def of_dunders(self, tree):
@@ -220,25 +220,25 @@ class Rules:
                     yield Finding(node, "AttributeError", f"the attribute {node.attr!r} is not allowed", "validator", hint)
 
 
-# ---- the answer ----
+# ---- findings ----
 
 
 def missing_modules(tree):
     for node, module, _name in imports(tree):
         top = module.partition(".")[0]
         if not errors.can_be_imported(top):
-            hint = "This interpreter does not have it; do without, or have it installed."
+            hint = "It is not installed in this interpreter; do without it, or have it installed."
             found = Finding(node, "ModuleNotFoundError", f"No module named {top!r}", "tier", hint)
             found.module = top
             yield found
 
 
 def find(task, job, program):
-    """All findings."""
+    """Return all findings."""
     if isinstance(program, BaseException):
         if task.one["tier"] != "static":
             return []  # an ordinary error of the program
-        found = Finding(None, type(program).__name__, str(program), "tier", "Correct it first: the rest was not looked at.")
+        found = Finding(None, type(program).__name__, str(program), "tier", "Correct this first: the rest was not checked.")
         found.line, found.column = getattr(program, "lineno", None), getattr(program, "offset", None)
         return [found]
     try:
@@ -247,12 +247,13 @@ def find(task, job, program):
         if task.one["tier"] == "static":
             found += missing_modules(tree)
     except (MemoryError, RecursionError):
-        return [Finding(None, "MemoryError", "the code is too large to be looked at", "validator", "Make it smaller.")]
+        return [Finding(None, "MemoryError", "the code is too large to be checked", "validator", "Make it smaller.")]
     return unique(sorted(found, key=Finding.place))
 
 
+
 def unique(found):
-    """One for each place and word."""
+    """Remove findings with the same place and text."""
     seen = {}
     for one in found:
         seen.setdefault((one.place(), one.value), one)
@@ -260,7 +261,7 @@ def unique(found):
 
 
 def check(task, job, program):
-    """None, or the records of a rejection: the first finding, and all of them."""
+    """Return None, or the records of a rejection: the first finding, then all of them."""
     found = find(task, job, program)
     if not found:
         return None

@@ -1,12 +1,12 @@
-"""What the validator lets through, unless the policy has lists of its own.
+"""The default lists of the validator, for lists that the policy does not set.
 
-`strict` has the lists that other code executors have made known. `relaxed` says
-only what will not work in a jail like this, or what a model should not need.
+`strict` has the lists that other code executors publish. `relaxed` reports only what does not work
+in a jail, or what a model should not need.
 """
 
-NETWORK = "There is no network here; the policy's network_allow names hosts."
-PROCESSES = "No process can be started here; use Python itself, or ask for subprocess_execution."
-SOURCE = "Write the code itself, not code that makes code."
+NETWORK = "There is no network here; the policy can allow hosts by network_allow."
+PROCESSES = "No process can be started here; use Python itself, or request subprocess_execution."
+SOURCE = "Write the code directly, not code that generates code."
 
 # ---- strict ----
 
@@ -32,8 +32,7 @@ STRICT_DUNDERS = frozenset(
     "__name__ __doc__ __dict__ __class__ __module__ __file__ __init__ __str__ __repr__ __eq__ __hash__ __len__ __iter__"
     " __next__ __enter__ __exit__ __aenter__ __aexit__".split()
 )
-# Statements, expressions and their parts. With `withitem`, without which no
-# `with` is any use.
+# Statements, expressions and their parts. `withitem` is needed for `with`.
 STRICT_NODES = frozenset(
     "Module Expr Assign AugAssign AnnAssign For AsyncFor While If With AsyncWith withitem Try ExceptHandler Pass Break"
     " Continue Return Await BoolOp And Or BinOp Add Sub Mult Div FloorDiv Mod Pow LShift RShift BitOr BitXor BitAnd"
@@ -45,7 +44,7 @@ STRICT_NODES = frozenset(
 
 # ---- relaxed ----
 
-# module: what would let it work, and why it does not
+# module: the grant that makes it work, and why it does not work
 RELAXED_IMPORTS = {
     **dict.fromkeys(("subprocess", "pty", "multiprocessing"), ("subprocess_execution", PROCESSES)),
     **dict.fromkeys(
@@ -59,7 +58,7 @@ RELAXED_IMPORTS = {
 }  # fmt: skip
 RELAXED_BUILTINS = {
     **dict.fromkeys(("eval", "exec", "compile", "__import__"), SOURCE),
-    "breakpoint": "Nobody can type here; print what you want to see.",
+    "breakpoint": "There is no terminal here; print what you want to see.",
 }
 RELAXED_OS = frozenset(
     "system popen fork forkpty posix_spawn posix_spawnp startfile execl execle execlp execlpe execv execve execvp execvpe"

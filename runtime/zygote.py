@@ -1,7 +1,7 @@
-"""A warm interpreter: imports what was asked for, then forks into jails.
+"""A warm interpreter: imports the preloaded modules, then forks into jails.
 
-It reads nothing but its arguments and the keeper's commands, which `_remit`
-takes. What comes back from `_remit.serve()` is a child, locked down already.
+It reads only its arguments and the keeper's commands, which `_remit` receives. `_remit.serve()`
+returns only in children, which are already locked down.
 
     zygote.py FILTER EXECUTABLE PREFIX EXEC_PREFIX PATH... -- VARIABLE... -- MODULE...
 """
@@ -21,9 +21,8 @@ sys.pycache_prefix = None
 sys.dont_write_bytecode = True
 del sys.path[0]
 
-# What most programs import. Each is in memory once, for all children. Not
-# threading: what it does after a fork costs every child more than its import
-# costs those that need it.
+# Modules that most programs import; all children share their memory. Not threading: its work after
+# a fork would cost every child more than its import costs those that need it.
 COMMON = (
     "os", "io", "re", "json", "math", "random", "time", "datetime", "collections", "itertools", "functools",
     "operator", "string", "copy", "dataclasses", "typing", "enum", "contextlib", "textwrap", "traceback", "types",
@@ -31,7 +30,7 @@ COMMON = (
     "csv", "struct", "linecache", "warnings", "abc", "inspect", "uuid",
 )  # fmt: skip
 
-# Of the runner: what errors and values need.
+# Parts of the runner for errors and values.
 PARTS = ("errors", "display", "figures", "charts", "tables")
 
 WARM_UPS = 20
@@ -45,17 +44,17 @@ class Unfit(Exception):
 
 def preload(module):
     if "__main__" in module.split("."):
-        raise Unfit(f"{module} is a program, and preload takes modules")
+        raise Unfit(f"{module} is a program, but preload accepts only modules")
     try:
         __import__(module)
     except BaseException as e:
         raise Unfit(f"importing {module} failed: {type(e).__name__}: {e}") from e
     if not _remit.single_threaded():
-        raise Unfit(f"importing {module} left threads behind, and a process with threads cannot be copied")
+        raise Unfit(f"importing {module} started threads, and a process with threads cannot be forked")
 
 
 def can_be_written(module):
-    """In an import statement, unlike some names of files."""
+    """Whether a module can be named in an import statement, unlike some file names."""
     import keyword
 
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in module.split("."))
@@ -81,7 +80,7 @@ def set_up(arguments):
 
 
 def forget_folders():
-    """Temporary folders of modules that were imported here are in no jail."""
+    """Unregister the removal of temporary directories: those of preloaded modules do not exist in any jail."""
     if "shutil" in sys.modules:
         import atexit
 
@@ -89,8 +88,8 @@ def forget_folders():
 
 
 def warm_up_often(variables):
-    """Do what every child will do, often: CPython rewrites code that it runs
-    for the first times, and what is rewritten here is shared by all."""
+    """Do repeatedly what every child will do: CPython specialises bytecode during its first runs,
+    and all children share what was specialised here."""
     sent = runner.records.encode(
         runner.records.TASK, (("tier", "local"), *(("env", variable) for variable in variables))
     )
@@ -104,7 +103,7 @@ def warm_up_often(variables):
 
 
 def settle():
-    """Nothing is left to collect, and what is there is not looked at again."""
+    """Collect garbage, exempt all remaining objects from later collections, and use huge pages."""
     import gc
 
     gc.collect()
@@ -115,8 +114,8 @@ def settle():
 
 
 def collapse(places):
-    """Make huge pages here and next to here, as far as it goes: not all that
-    objects use is where objects begin."""
+    """Make huge pages at these places and next to them, as far as possible: objects also use memory
+    after the page that they begin in."""
     seen = set(places)
     todo = list(places)
     while todo:
@@ -128,7 +127,7 @@ def collapse(places):
 
 
 def main():
-    # No module may take the names of others for its arguments.
+    # Remove the arguments: a preloaded module might parse them.
     (filtered, *arguments), sys.argv[1:] = sys.argv[1:], []
     if filtered == "filtered":
         _remit.filter()

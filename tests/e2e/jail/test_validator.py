@@ -66,9 +66,9 @@ RELAXED = [
     ("x = 1\nfrom urllib import request", 2, "import of 'urllib' will not work here"),
     ("def f():\n    import urllib.request", 2, "import of 'urllib.request' will not work here"),
     ("import ctypes", 1, "import of 'ctypes' will not work here"),
-    ("x = eval('1')", 1, "'eval' is not for code like this"),
-    ("f = exec", 1, "'exec' is not for code like this"),
-    ("breakpoint()", 1, "'breakpoint' is not for code like this"),
+    ("x = eval('1')", 1, "'eval' should not be used here"),
+    ("f = exec", 1, "'exec' should not be used here"),
+    ("breakpoint()", 1, "'breakpoint' should not be used here"),
 ]
 
 
@@ -187,9 +187,9 @@ def test_check_prints_findings_for_people(remit):
     assert done.returncode == 1 and done.stderr == ""
     assert done.stdout == (
         f"{path}:1:1: import of 'subprocess' will not work here\n"
-        "    No process can be started here; use Python itself, or ask for subprocess_execution.\n"
-        f"{path}:2:7: 'eval' is not for code like this\n"
-        "    Write the code itself, not code that makes code.\n"
+        "    No process can be started here; use Python itself, or request subprocess_execution.\n"
+        f"{path}:2:7: 'eval' should not be used here\n"
+        "    Write the code directly, not code that generates code.\n"
     )
     done = remit("check", remit.file("good.py", "print(1)"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

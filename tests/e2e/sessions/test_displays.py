@@ -99,7 +99,7 @@ def test_raw_displays_have_exactly_their_parts(any_remit):
     result = any_remit.json("display({'text/latex': r'\\alpha'}, raw=True)\ndisplay({'a b': 'x', 'text/html': 'y'}, raw=True)")
     assert parts(result) == {"text/latex": "\\alpha"}
     assert parts(result, 1) == {"text/html": "y"}
-    assert result["displays"][1]["left_out"] == [{"mime": "a b", "reason": "ValueError: no MIME type"}]
+    assert result["displays"][1]["left_out"] == [{"mime": "a b", "reason": "ValueError: not a MIME type"}]
 
 
 def test_display_is_for_the_first_process(remit):
