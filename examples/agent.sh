@@ -1,6 +1,6 @@
 #!/bin/sh
-# An agent loop with tools. The model is played by a script, so that it runs
-# without one: put a call to yours in the place of model().
+# An agent loop with tools. A script plays the model, so none is needed: replace
+# model() with a call to yours.
 #
 #	examples/agent.sh [REMIT]
 set -eu
@@ -8,7 +8,7 @@ remit=${1:-remit}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# What the code may call: two commands of this machine, each with a schema.
+# The tools of the code: two commands of this machine, each with a schema.
 cat >"$folder/stock.json" <<'END'
 {"type": "object",
  "properties": {"item": {"enum": ["apples", "pears", "plums"]}},
@@ -28,12 +28,12 @@ set -- \
 	--tool-help 'order=Orders more of an item.' \
 	--tool-schema "order=$folder/order.json"
 
-# The model: what it was told is $1, what came of its last program is $2.
+# The model. $1: its instructions. $2: the output of its last program.
 model() {
 	case $2 in
-	'') # It has read that stock() takes an item, and guesses one.
+	'') # It knows that stock() takes an item, and guesses two.
 		echo 'for item in "apples", "cherries": print(item, stock(item))' ;;
-	*'one of'*) # The error says which there are.
+	*'one of'*) # The error lists the valid items.
 		cat <<'END'
 import asyncio
 items = "apples", "pears", "plums"

@@ -1,4 +1,5 @@
-"""An agent of Microsoft's agent-framework whose code runs on Remit. The model here is a script, so that no account is needed."""
+"""An agent of Microsoft's agent-framework whose code runs on Remit. A script replaces the model, so
+no account is needed."""
 
 import asyncio
 
@@ -14,7 +15,7 @@ print(f"{lima - oslo} degrees apart")
 
 
 class Scripted(FunctionInvocationLayer, BaseChatClient):
-    """First it runs a program, then it repeats what that printed."""
+    """First runs a program, then repeats its output."""
 
     async def answer(self, messages):
         if len(messages) == 1:
@@ -28,7 +29,7 @@ class Scripted(FunctionInvocationLayer, BaseChatClient):
 
 @tool
 def degrees(city: str) -> int:
-    """How warm it is."""
+    """The temperature in a city."""
     return {"Oslo": 4, "Lima": 20}[city]
 
 

@@ -1,6 +1,6 @@
 /*
- * branches: one session is prepared, and two plans are tried from there, each
- * in a branch of its own; the session goes on with the better one's word.
+ * branches: prepares one session and tries two plans from there, each in a
+ * separate branch. The session itself is not changed by the plans.
  *
  *	cc branches.c $(pkg-config --cflags --libs remit) -o branches
  */
@@ -32,7 +32,7 @@ run(struct remit_session *session, const char *code, struct remit_result **out,
 	return remit_session_run(session, &job, out, err);
 }
 
-/* In a copy, which is thrown away; what it found stays. */
+/* Tries a plan in a branch, which is then discarded. Only the score is kept. */
 static int
 try_plan(struct remit_session *session, const char *plan, long *score,
 	 struct remit_error *err)

@@ -1,4 +1,4 @@
-"""One sandbox is prepared, and plans are tried from there, each in a branch of its own."""
+"""Prepares one sandbox and tries plans from there, each in a separate branch."""
 
 import remit
 

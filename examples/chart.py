@@ -1,4 +1,4 @@
-"""Data analysis as a model does it: a table, a chart, and the answer as the value."""
+"""Data analysis by a model: a table, a chart, and the answer as the value."""
 
 import matplotlib.pyplot as plt
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A program that tries to leave its remit: the network, a host file, a process."""
+"""A program that tries to exceed its remit: the network, a file of the host, a process."""
 
 import os
 import socket

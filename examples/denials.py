@@ -1,4 +1,4 @@
-"""What a run was refused, from its result: remit run --json FILE | python3 denials.py"""
+"""Prints what a run was refused: remit run --json FILE | python3 denials.py"""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A program as a language model would write it: it just works."""
+"""A program as a language model would write it. It needs no permissions."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Makes a wheel with one small module, for trying out packages without a network.
+"""Makes a wheel with one small module, to try packages without a network.
 
     python3 make_wheel.py FOLDER NAME VERSION
 """

@@ -2,7 +2,7 @@
 
 from remit.compat.mellea import python_tool
 
-tool = python_tool()  # the same arguments as mellea's; without a tier it is the safe one
+tool = python_tool()  # the same arguments as mellea's; the default tier is the safe one
 print(tool.as_json_tool["function"]["name"])
 
 result = tool.run(code="print(sum(range(10)))")

@@ -11,7 +11,7 @@ from remit.compat.openai_agents import python_tool
 tool = python_tool(timeout=10)
 agent = Agent(name="analyst", instructions="Compute with the tool.", tools=[tool])
 
-# What the runner does when the model calls the tool; Runner.run(agent, ...) needs an account.
+# Calls the tool as the runner does for a model; Runner.run(agent, ...) needs an account.
 arguments = json.dumps({"code": "print(sum(range(10)))"})
 context = ToolContext(context=None, tool_name=tool.name, tool_call_id="1", tool_arguments=arguments)
 print(asyncio.run(tool.on_invoke_tool(context, arguments)))

@@ -1,4 +1,4 @@
-"""A pydantic-ai agent whose code runs on Remit. The model here is a function, so that no account is needed."""
+"""A pydantic-ai agent whose code runs on Remit. A function replaces the model, so no account is needed."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
@@ -8,7 +8,7 @@ from remit.compat.pydantic_ai import python_toolset
 
 
 def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """First it runs a program, then it repeats what that printed."""
+    """First runs a program, then repeats its output."""
     if len(messages) == 1:
         return ModelResponse(parts=[ToolCallPart("python", {"code": "print(sum(range(10)))"})])
     return ModelResponse(parts=[TextPart(f"the answer is {messages[-1].parts[0].content}")])

@@ -1,5 +1,5 @@
 /*
- * session: variables that live on from cell to cell.
+ * session: variables persist from cell to cell.
  *
  *	cc session.c $(pkg-config --cflags --libs remit) -o session && ./session
  */
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The second one is over its time: it is interrupted, and no more is lost. */
+/* The second cell exceeds its time and is interrupted; variables are kept. */
 static const char *const cells[] = {
 	"total = 40",
 	"import time\ntime.sleep(60)",
@@ -46,7 +46,7 @@ run_all(struct remit *remit, struct remit_error *err)
 			remit_session_drop(session);
 			return -1;
 		}
-	/* What the policy lets out leaves now. */
+	/* Closing exports the files that the policy lists. */
 	if (remit_session_close(session, &last, err) < 0)
 		return -1;
 	remit_result_free(last);

@@ -1,4 +1,5 @@
-"""A smolagents CodeAgent whose code runs on Remit, and its tools on the host. The model here is a script, so that no account is needed."""
+"""A smolagents CodeAgent whose code runs on Remit, and whose tools run on the host. A script
+replaces the model, so no account is needed."""
 
 from smolagents import ChatMessage, CodeAgent, Model, tool
 
@@ -6,7 +7,7 @@ from remit.compat.smolagents import RemitPythonExecutor
 
 
 class Scripted(Model):
-    """Writes one program after the other."""
+    """Returns prepared programs, one after the other."""
 
     def __init__(self, *programs: str):
         super().__init__(model_id="scripted")
@@ -18,7 +19,7 @@ class Scripted(Model):
 
 @tool
 def price(item: str) -> float:
-    """What something costs.
+    """The price of an item.
 
     Args:
         item: its name.
