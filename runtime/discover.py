@@ -109,8 +109,8 @@ def expose_runtime(exposure, path_entries):
     real = os.path.realpath(sys.executable)
     for name in ("stdlib", "platstdlib"):
         exposure.add(sysconfig.get_path(name))
-    # A prefix of its own (pyenv, conda, /opt) has its libraries below lib;
-    # /usr is the whole system, so only what Python uses of it.
+    # A separate prefix (pyenv, conda, /opt) has its libraries below lib. Below /usr, which is the
+    # whole system, only the paths that Python uses are added.
     if base not in ("/usr", "/"):
         exposure.add(os.path.join(base, "lib"))
     roots = {"/usr/lib", "/usr/local/lib", os.path.join(base, "lib"), os.path.join(sys.prefix, "lib")}

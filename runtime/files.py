@@ -158,7 +158,7 @@ def children(path):
 
 
 def inside(one, name, depth):
-    """What is in a folder of a list: nothing if it cannot be looked into."""
+    """Return the entries of a nested directory, or nothing if it cannot be read."""
     try:
         return [(deeper, name + b"/" + deeper.name, depth) for deeper in children(one.path)]
     except OSError:

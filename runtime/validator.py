@@ -123,11 +123,11 @@ def uses_of_os(tree):
             yield node, module.split(".")[1]
 
 
-# ---- rules: each gives findings ----
+# ---- rules: each yields findings ----
 
 
 class Rules:
-    """The lists of the policy, and for what it has none those of its mode."""
+    """The lists of the policy; where the policy sets none, those of its mode."""
 
     def __init__(self, task):
         self.mode = task.one.get("validator")

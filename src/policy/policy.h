@@ -161,14 +161,15 @@ struct policy {
 	uint64_t branches;
 	struct list preload;
 
-	/* Which fields something other than a default has set: bit i is row
-	   i of the field table. */
+	/* The fields that were set explicitly, even to their default: bit i
+	   stands for row i of the field table. */
 	uint64_t set;
 };
 
-/* The `default` preset. -1 with errno ENOMEM. */
+/* Fills in the defaults of all fields. Returns -1 with errno ENOMEM. */
 int policy_init(struct policy *p) must_check;
-/* *to must not hold a policy yet. -1 with errno ENOMEM. */
+/* Copies a policy. *to is overwritten without freeing it. Returns -1 with errno
+   ENOMEM. */
 int policy_copy(struct policy *to, const struct policy *from) must_check;
 void policy_free(struct policy *p);
 

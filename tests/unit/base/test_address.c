@@ -1,4 +1,4 @@
-/* address: whose an address is. */
+/* address: the classes of addresses. */
 #include "base/net/address.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* beneath: what lies below a directory, and nothing else. */
+/* beneath: opening and creating paths below a directory. */
 #include "base/file/beneath.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ beneath_open_opens_only_paths_below(void **state)
 		{ ".", O_RDONLY | O_DIRECTORY, 0 },
 		{ "dir", O_PATH | O_DIRECTORY, 0 },
 		{ "link", O_PATH, 0 },
-		{ "fifo", O_RDONLY, 0 }, /* without waiting for a writer */
+		{ "fifo", O_RDONLY, 0 }, /* does not wait for a writer */
 		{ "link", O_RDONLY, ELOOP },
 		{ "to_dir/file", O_RDONLY, ELOOP },
 		{ "to_dir", O_PATH | O_DIRECTORY, ENOTDIR },
@@ -60,7 +60,7 @@ beneath_open_opens_only_paths_below(void **state)
 	assert_int_equal(system(command), 0); /* NOLINT */
 }
 
-/* Made as far as they are missing, and by no link. */
+/* Missing directories are created, and links are not followed. */
 static void
 beneath_make_parent_creates_missing_directories(void **state)
 {

@@ -1,4 +1,4 @@
-/* buf: bytes up to a cap, and never one more. */
+/* buf: bytes up to a cap. */
 #include "base/buf.h"
 
 #include <setjmp.h>

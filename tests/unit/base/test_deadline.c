@@ -1,4 +1,4 @@
-/* deadline: what a missed deadline says. */
+/* deadline: the error of a missed deadline. */
 #include "base/deadline.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* error: what a failure says. */
+/* error: the contents of errors. */
 #include "base/error.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The functions under test, before cmocka takes the name for a macro. */
+/* The functions under test, before cmocka defines the name as a macro. */
 static int (*const plain)(struct remit_error *, enum remit_code, const char *,
 			  ...) = fail;
 
@@ -102,8 +102,8 @@ every_code_has_its_name(void **state)
 		[REMIT_E_MEMORY] = "memory",
 		[REMIT_E_PROTOCOL] = "protocol",
 		[REMIT_E_INTERNAL] = "internal",
-		/* A private keeper could, but for the caller it is a refusal.
-		 */
+		/* A private keeper could enforce it, but for the caller this is
+		   a refusal. */
 		[REMIT_E_ELSEWHERE] = "refused",
 		[REMIT_E_INSTALL] = "install_failed",
 	};

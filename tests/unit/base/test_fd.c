@@ -1,5 +1,5 @@
-/* fd: lists of descriptors with holes arrive as they were sent, and all are
-   closed but those that are named. */
+/* fd: lists of descriptors with holes arrive as they were sent, and all other
+   descriptors are closed. */
 #include "base/file/fd.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* glob: which paths a pattern stands for. */
+/* glob: which paths a pattern matches. */
 #include "base/file/glob.h"
 
 #include <setjmp.h>
@@ -87,7 +87,7 @@ glob_matches_these_paths(void **state)
 			fail_msg("%s and %s", rows[i].pattern, rows[i].path);
 }
 
-/* Whoever is matched must be found: its directories are never passed by. */
+/* Every match must be found, so its parent directories must not be skipped. */
 static void
 every_directory_above_a_match_is_entered(void **state)
 {
@@ -125,7 +125,7 @@ glob_skips_other_directories(void **state)
 				 others[i].directory);
 }
 
-/* Patterns that make others try every division of the name. */
+/* Patterns that take exponential time in naive implementations. */
 static void
 glob_is_never_slow(void **state)
 {

@@ -1,4 +1,4 @@
-/* host_name: what is a name of a host, and in which form. */
+/* host_name: valid host names and their normal form. */
 #include "base/net/host_name.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* io: short and interrupted calls go on, and real ends and errors are told. */
+/* io: short and interrupted calls are continued; ends of file and errors are
+   reported. */
 #include "base/file/io.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* More than a pipe holds, so that each side waits for the other. */
+/* More than the capacity of a pipe, so that each side waits for the other. */
 #define MUCH ((size_t)1 << 20)
 
 struct other {
@@ -28,7 +29,7 @@ on_signal(int number)
 	(void)number;
 }
 
-/* Without SA_RESTART a call that waits ends with EINTR. */
+/* Without SA_RESTART a blocking call fails with EINTR. */
 static void
 catch_signals(void)
 {
@@ -37,7 +38,7 @@ catch_signals(void)
 	assert_int_equal(sigaction(SIGUSR1, &a, NULL), 0);
 }
 
-/* Reads little by little, and interrupts the writer each time. */
+/* Reads in small pieces, and interrupts the writer each time. */
 static void *
 read_and_interrupt(void *arg)
 {
@@ -74,7 +75,7 @@ an_interrupted_write_goes_on(void **state)
 	assert_int_equal(o.seen, MUCH);
 }
 
-/* Interrupts the reader while that waits, and then writes in two pieces. */
+/* Interrupts the reader while it waits, and then writes in two pieces. */
 static void *
 interrupt_and_write(void *arg)
 {
@@ -82,7 +83,7 @@ interrupt_and_write(void *arg)
 
 	for (int i = 0; i < 20; i++) {
 		pthread_kill(o->interrupted, SIGUSR1);
-		usleep(500); /* so that they do not become one */
+		usleep(500); /* so that they are not read as one */
 	}
 	if (write(o->fd, "ab", 2) != 2)
 		return NULL;

@@ -1,6 +1,6 @@
 /*
- * loop: handlers are called in the order of their moments, and nobody is
- * called who was removed, even while its event waits.
+ * loop: timers ring in the order of their times, and a removed source is not
+ * called, even if its event is pending.
  */
 #include "base/loop.h"
 
@@ -18,7 +18,7 @@
 
 #define PIPES 4
 
-/* What happens is written down, a letter for each. */
+/* Handlers record their calls, one letter each. */
 struct world {
 	struct loop loop;
 	char log[64];
@@ -135,7 +135,7 @@ poke(struct world *w, int i)
 	assert_int_equal(write(w->writers[i], "x", 1), 1);
 }
 
-/* Moments in the past: all are due at once, and their order still counts. */
+/* Times in the past: all timers are due at once, in this order. */
 static void
 timers_ring_in_order_of_their_times(void **state)
 {
@@ -159,7 +159,7 @@ timers_ring_in_order_of_their_times(void **state)
 	}
 }
 
-/* The moment of the timer that rings next in this test. */
+/* The time of the next timer in this test. */
 static uint64_t due_us;
 
 static void
@@ -212,7 +212,7 @@ cancelled_timer_does_not_ring(void **state)
 {
 	struct world *w = *state;
 
-	/* first, middle and last of the list; and one that was never set */
+	/* the first, middle and last of the list, and one that was never set */
 	for (int gone = 0; gone < 3; gone++) {
 		const char *const left[] = { "bcd", "acd", "abd" };
 
@@ -273,7 +273,7 @@ ring_a_at_once(struct world *w)
 	assert_true(++w->rings < 10);
 	if (w->rings == 1)
 		poke(w, 1);
-	/* It takes time, as what a timer does in pieces. */
+	/* It takes time, like a timer that does work in pieces. */
 	for (uint64_t now = loop_now_us(); loop_now_us() < now + 10;)
 		;
 	set(w, 0, loop_now_us());
@@ -294,7 +294,8 @@ a_timer_that_is_always_due_does_not_keep_events_waiting(void **state)
 	loop_remove(&w->loop, &w->sources[1]);
 }
 
-/* Its owner goes away with it: nothing may be read of it after the call. */
+/* Its owner is freed with it: the loop must not access either after the
+   call. */
 static void
 free_own_timer(void *owner)
 {
@@ -327,7 +328,8 @@ a_ready_source_is_called_until_it_is_removed(void **state)
 	poke(w, 0);
 	set(w, 3, loop_now_us() + 20000);
 	w->acts[0].also = NULL;
-	/* Not read, so ready again and again: stopped at the third time. */
+	/* Nothing is read, so the source stays ready; the third call stops the
+	   loop. */
 	for (int i = 0; i < 3; i++) {
 		w->acts[0].also = stop;
 		w->loop.stop = false;
@@ -342,7 +344,7 @@ a_ready_source_is_called_until_it_is_removed(void **state)
 	assert_string_equal(w->log, "aaad");
 }
 
-/* As when the whole process was stopped until its patience was over. */
+/* As if the whole process was stopped until the timer had expired. */
 static void
 ready_events_are_dispatched_before_timers(void **state)
 {
@@ -358,11 +360,11 @@ ready_events_are_dispatched_before_timers(void **state)
 	assert_string_equal(w->log, "ac");
 }
 
-/* Work that is left for the loop: its letters are capitals. */
+/* Deferred work: its letters are capitals. */
 static struct later {
 	struct deferred d;
 	struct world *world;
-	struct later *also; /* which it leaves itself */
+	struct later *also; /* deferred by itself */
 	char letter;
 } laters[3];
 
@@ -393,7 +395,7 @@ leave_b_then_a(struct world *w)
 {
 	loop_defer(&w->loop, &laters[1].d);
 	loop_defer(&w->loop, &laters[0].d);
-	loop_defer(&w->loop, &laters[1].d); /* it is queued already */
+	loop_defer(&w->loop, &laters[1].d); /* it is already queued */
 }
 
 static void
@@ -404,7 +406,7 @@ deferred_work_runs_in_order_before_the_next_event(void **state)
 	make_laters(w);
 	w->acts[0].also = leave_b_then_a;
 	w->acts[1].also = stop;
-	laters[1].also = &laters[2]; /* work may leave more work */
+	laters[1].also = &laters[2]; /* deferred work may defer more work */
 	set(w, 0, 100);
 	set(w, 1, 101);
 	run(w);
@@ -418,7 +420,8 @@ deferred_work_can_be_cancelled(void **state)
 {
 	struct world *w = *state;
 
-	/* first, middle and last of the queue; and one that is not queued */
+	/* the first, middle and last of the queue, and one that is not
+	   queued */
 	for (int gone = 0; gone < 3; gone++) {
 		const char *const left[] = { "BCa", "ACa", "ABa" };
 
@@ -436,7 +439,7 @@ deferred_work_can_be_cancelled(void **state)
 	}
 }
 
-/* It is there to tidy up, and what it leaves work for leaves more to tidy. */
+/* The after hook defers work, and that work makes the hook defer more. */
 static void
 log_after(void *owner)
 {
@@ -486,7 +489,8 @@ busy_wait_dispatches_events_and_ends_at_its_deadline(void **state)
 	assert_string_equal(w->log, "a");
 	loop_remove(&w->loop, &w->sources[0]);
 
-	/* The rest of the minute does not matter: it has come. */
+	/* The event has arrived, so the loop does not wait for the rest of the
+	   minute. */
 	assert_int_not_equal(w->loop.awake_until_us, 0);
 	loop_stay_awake(&w->loop, 0);
 	assert_int_equal(w->loop.awake_until_us, 0);
@@ -532,12 +536,13 @@ remove_all(struct world *w)
 {
 	for (int i = 0; i < PIPES; i++)
 		loop_remove(&w->loop, &w->sources[i]);
-	/* If anybody is left, he is called before this. */
+	/* Any other pending source would be called before this timer. */
 	w->acts[3].also = stop;
 	set(w, 3, loop_now_us() + 20000);
 }
 
-/* All are ready in one round. Whoever is called first removes the others. */
+/* All sources are ready in one round. The first one that is called removes the
+   others. */
 static void
 a_source_removed_while_its_event_waits_is_not_called(void **state)
 {
@@ -562,7 +567,8 @@ want_nothing(struct world *w)
 	set(w, 3, loop_now_us() + 20000);
 }
 
-/* The same, but it stays: what it wants again it gets again. */
+/* The same, but the source stays added: it gets events again when it waits for
+   them again. */
 static void
 source_that_stopped_waiting_for_a_pending_event_is_not_called(void **state)
 {
@@ -584,7 +590,8 @@ source_that_stopped_waiting_for_a_pending_event_is_not_called(void **state)
 	assert_int_equal(strlen(w->log), 3);
 }
 
-/* The same place, another descriptor: the old event is not the new one's. */
+/* The same struct with another descriptor: the old event must not be
+   delivered. */
 static void
 replace_the_others(struct world *w)
 {
@@ -635,7 +642,7 @@ source_is_called_only_for_its_events(void **state)
 	loop_want(&w->loop, &w->sources[0], EPOLLIN);
 	run(w);
 	assert_string_equal(w->log, "da");
-	/* Not added: nothing to do. */
+	/* Not added: has no effect. */
 	loop_want(&w->loop, &w->sources[1], EPOLLIN);
 	assert_int_equal(w->sources[1].fd, -1);
 }
@@ -662,7 +669,7 @@ count_call(void *owner)
 	struct world *w = owner;
 
 	w->afters++;
-	/* After the handler, never before it. */
+	/* The hook runs after the handler, never before it. */
 	assert_int_equal(w->afters, strlen(w->log));
 }
 
@@ -702,7 +709,7 @@ move_to_the_next(struct world *w)
 	loop_move(&w->loop, &w->sources[0], &w->sources[1], &w->acts[1]);
 }
 
-/* With what it waits for; the old one gets nothing any more. */
+/* It keeps its events, and the old source gets none. */
 static void
 a_source_that_moved_is_called_in_its_new_place(void **state)
 {
@@ -757,7 +764,7 @@ main(void)
 		with_world(a_source_that_moved_is_called_in_its_new_place),
 	};
 
-	/* A loop that waits for nothing waits for good. */
+	/* A loop without sources and timers would wait forever. */
 	alarm(100);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* own: of a count, exactly one holder is the last, whatever the threads do. */
+/* own: exactly one thread drops the last reference. */
 #include "base/own.h"
 
 #include <pthread.h>

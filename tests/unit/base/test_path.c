@@ -1,4 +1,4 @@
-/* path: the usual places, and files read and written whole. */
+/* path: directories of Remit, reading and writing whole files, plain paths. */
 #include "base/file/path.h"
 
 #include <fcntl.h>
@@ -89,7 +89,7 @@ a_file_longer_than_the_buffer_is_an_error(void **state)
 	assert_int_equal(err.sys_errno, EFBIG);
 }
 
-/* A FIFO without a writer must not hang the reader. */
+/* A FIFO without a writer must not block the reader. */
 static void
 only_regular_files_are_read(void **state)
 {
@@ -137,8 +137,8 @@ home_is_used_where_the_cache_variable_is_not_absolute(void **state)
 	assert_string_equal(path, in_directory(".cache/remit"));
 }
 
-/* Callers own the pointer from before the call: what is left in it is freed
-   a second time. */
+/* Callers free the pointer even after a failure, so it must not be set to freed
+   memory. */
 static void
 cache_directory_writable_by_others_is_refused(void **state)
 {
@@ -220,7 +220,7 @@ keeper_socket_is_in_the_runtime_directory(void **state)
 	finds_keeper("/run/user/7", "/run/user/7/remit/keeper.sock");
 }
 
-/* A relative directory would be another one after each change of directory. */
+/* A relative path would change its meaning with the current directory. */
 static void
 keeper_socket_without_a_runtime_directory_exists_only_for_root(void **state)
 {

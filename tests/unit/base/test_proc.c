@@ -1,5 +1,5 @@
 /*
- * test_proc: what the kernel says of a process.
+ * proc: facts about a process from /proc.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -69,7 +69,7 @@ pss_grows_with_touched_memory(void **state)
 	memset(touched, 1, size);
 	after = proc_pss_bytes(getpid());
 	munmap(touched, size);
-	/* In bytes: the kernel says KiB. */
+	/* The result is in bytes, while the kernel reports KiB. */
 	assert_in_range(after - before, size / 2, 4 * size);
 }
 

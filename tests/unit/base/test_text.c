@@ -1,4 +1,4 @@
-/* text: what is UTF-8, what is not, and what becomes of it. */
+/* text: UTF-8, JSON and base64 of untrusted bytes. */
 #include "base/text.h"
 
 #include <jansson.h>
@@ -23,7 +23,8 @@ static void
 check(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		/* Just as long: a look behind the end is seen by ASan. */
+		/* Allocated with the exact length, so that ASan detects a read
+		   beyond the end. */
 		own_mem char *exact = malloc(rows[i].len ? rows[i].len : 1);
 		size_t valid;
 		bool cut;
@@ -100,7 +101,7 @@ character_without_its_end_is_reported_as_cut(void **state)
 		{ BYTES("a\xf4"), 1, true },
 		{ BYTES("a\xf4\x8f"), 1, true },
 		{ BYTES("a\xf4\x8f\xbf"), 1, true },
-		/* These can become nothing valid any more. */
+		/* No continuation can make these valid. */
 		{ BYTES("a\xe0\x80"), 1, false },
 		{ BYTES("a\xed\xa0"), 1, false },
 		{ BYTES("a\xf4\x90"), 1, false },

@@ -1,4 +1,4 @@
-/* credential: entries of credentials, and what they are for. */
+/* credential: entries of the field credentials, and their hosts. */
 #include "policy/rules/credential.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ credential_entry_is_a_host_a_header_and_a_source(void **state)
 		  CREDENTIAL_IN_VARIABLE, 8443 },
 		{ "[::1]:80:X-Key=env:A", "::1", "X-Key", "A",
 		  CREDENTIAL_IN_VARIABLE, 80 },
-		/* A header of digits is one, too. */
+		/* A header may consist of digits. */
 		{ "h.example:443=env:A", "h.example", "443", "A",
 		  CREDENTIAL_IN_VARIABLE },
 	};

@@ -1,4 +1,4 @@
-/* flags: the command line form of a policy, and the texts made from it. */
+/* flags: the command line options of a policy, and their help texts. */
 #include "policy/fields/flags.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static const struct options command = {
 	.tables = { { .make = flags_options } },
 };
 
-/* Read and apply a command line, given as its words. */
+/* Parses and applies a command line, given as its words. */
 static int
 use(struct policy *p, char **argv, struct remit_error *err)
 {
@@ -234,7 +234,7 @@ files_and_presets_are_applied_before_flags_in_any_position(void **state)
 	assert_int_equal(p.processes, 33);
 	assert_int_equal(p.timeout_ms, 10000);
 	assert_int_equal(p.artifact_export_paths.count, 2);
-	/* Among themselves they keep their order. */
+	/* Files and presets keep their order. */
 	take(&p, "--policy", path, "--preset", "strict");
 	assert_int_equal(p.processes, 16);
 	unlink(path);
@@ -304,7 +304,7 @@ completion_lists_only_flags_that_are_accepted(void **state)
 
 		if (!strcmp(s, "--help"))
 			continue;
-		/* A switch leaves the "x" alone, which is then an error. */
+		/* A switch does not consume the "x", which is then an error. */
 		if (options_parse(&command, &fl, 3, argv, NULL, NULL, &err) <
 			    0 &&
 		    strncmp(err.message, "unexpected argument \"x\"", 23) != 0)

@@ -1,4 +1,4 @@
-/* host: the facts survive the cache, and nothing else is taken for them. */
+/* host: facts survive the cache, and any other document is refused. */
 #include "policy/host.h"
 
 #include <setjmp.h>
@@ -135,7 +135,8 @@ a_document_that_lacks_anything_is_refused(void **state)
 	refuse(NULL);
 }
 
-/* Limits are computed from these: a damaged cache must not set them. */
+/* Limits are computed from these numbers, so a damaged cache must be
+   refused. */
 static void
 numbers_that_are_impossible_for_a_host_are_refused(void **state)
 {

@@ -85,7 +85,7 @@ an_ipv6_address_is_found_in_any_of_its_forms(void **state)
 	assert_int_equal(address_read("2001:DB8:0:0::0:1", &a), 0);
 	assert_ptr_equal(host_rules_address_port(&all, &a, 443), &all.rows[0]);
 	assert_null(host_rules_address_port(&all, &a, 80));
-	/* The same bytes in front. */
+	/* The IPv6 address begins with the same bytes. */
 	assert_int_equal(address_read("a01:203::", &a), 0);
 	assert_null(host_rules_address_port(&all, &a, 443));
 }
@@ -266,7 +266,7 @@ the_most_exact_entry_decides(void **state)
 static void
 entries_of_clients_are_kept_to_public_hosts(void **state)
 {
-	/* Given, and as it is then; NULL: it is refused. */
+	/* The entry, and the result; NULL if it is refused. */
 	static const char *const rows[][2] = {
 		{ "a.example:443", "a.example:443" },
 		{ "a.example:5432:tcp", "a.example:5432:tcp" },
@@ -282,11 +282,11 @@ entries_of_clients_are_kept_to_public_hosts(void **state)
 		{ "127.0.0.1:80", NULL },
 		{ "[::1]:80", NULL },
 		{ "169.254.169.254:80", NULL },
-		/* Granted in these words, and in no others. */
+		/* Granted word for word. */
 		{ "10.9.9.9:80", "10.9.9.9:80" },
 		{ "10.9.9.9:80:plain", NULL },
 		{ "in.example:80:private", "in.example:80:private" },
-		/* Not an entry at all: the plan says what is wrong. */
+		/* Malformed entries are left to the plan. */
 		{ "10.0.0.1", "10.0.0.1" },
 	};
 	char *names[] = { "10.9.9.9:80", "in.example:80:private" };

@@ -1,4 +1,4 @@
-/* interpreter: which Pythons are taken, and what their answer must say. */
+/* interpreter: which interpreters are accepted, and which answers. */
 #include "policy/interpreter.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static const char answer[] =
 	" \"import_lines\": [\"import x\"],"
 	" \"links\": [\"/lib\\tusr/lib\"]}";
 
-/* The good answer with one key changed; NULL takes the key away. */
+/* The valid answer with one key changed, or removed if the value is NULL. */
 static json_t *
 changed(const char *key, const char *json)
 {
@@ -39,7 +39,7 @@ changed(const char *key, const char *json)
 	return doc;
 }
 
-/* ASan sees what a refused answer leaves behind. */
+/* ASan detects leaks of a refused answer. */
 static void
 refuse(const json_t *doc, struct remit_error *err)
 {
@@ -184,7 +184,7 @@ list_with_a_non_string_is_refused(void **state)
 	}
 }
 
-/* Else the mounts of a text would be no mounts at all. */
+/* Otherwise a string would be read as an empty list of mounts. */
 static void
 list_of_the_wrong_type_is_refused(void **state)
 {

@@ -13,7 +13,7 @@ static void
 every_mechanism_is_found_by_its_own_name(void **state)
 {
 	(void)state;
-	/* One bit each in a set. */
+	/* Each is one bit of a set. */
 	assert_true(MECH_COUNT <= 64);
 	for (int i = 0; i < MECH_COUNT; i++) {
 		assert_true(strlen(mechanisms[i].sentence) > 0);

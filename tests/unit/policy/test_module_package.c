@@ -1,4 +1,4 @@
-/* module_package: which package has a module, and which modules have none. */
+/* module_package: the packages of modules. */
 #include "policy/rules/module_package.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ package_has_the_name_of_its_module_unless_the_table_differs(void **state)
 	provides("PyYAML", "yaml");
 	provides("beautifulsoup4", "bs4");
 	provides("ruamel.yaml", "ruamel");
-	/* Modules are not packages: capitals matter. */
+	/* Unlike packages, modules are case-sensitive. */
 	provides("pil", "pil");
 }
 
@@ -57,8 +57,8 @@ package_is_not_invented_for_modules_that_no_index_has(void **state)
 			fail_msg("%s has a package", none[i]);
 }
 
-/* The name comes from the jail and goes to a terminal, and from there to a
-   shell. */
+/* The name comes from the jail, is shown on a terminal, and may be pasted into
+   a shell. */
 static void
 package_of_a_hostile_name_is_none(void **state)
 {

@@ -1,4 +1,4 @@
-/* options: one loop, its errors, and the texts made from the tables. */
+/* options: parsing, errors, and the texts made from the tables. */
 #include "policy/fields/options.h"
 
 #include <setjmp.h>
@@ -143,7 +143,7 @@ make_extra(void)
 		.help = "a rule",
 		.set = remember,
 	};
-	/* Hidden by the row of the first table, but for its other name. */
+	/* Hidden by the row of the first table, except its other name. */
 	made[2] = (struct option){
 		.name = "host",
 		.also = "other_host",
@@ -224,7 +224,7 @@ count(char **argv)
 	return n;
 }
 
-/* The words of a command line go into *t, or the test fails. */
+/* Parses the words of a command line into *t, or fails the test. */
 #define take(t, ...)                                                        \
 	do {                                                                \
 		struct remit_error err_;                                    \
@@ -398,7 +398,7 @@ an_unknown_option_is_an_error_with_a_suggestion(void **state)
 	       "--\033[2J");
 	refuse("unknown option --; \"remit test --help\" lists the options",
 	       "--=x");
-	/* What is not for people is not suggested to them. */
+	/* Hidden options are not suggested. */
 	refuse("unknown option --secre; \"remit test --help\" lists the "
 	       "options",
 	       "--secre");
@@ -445,7 +445,7 @@ operands_and_options_may_be_mixed_up_to_two_dashes(void **state)
 		  "a");
 }
 
-/* What follows the program, or NULL for an error. */
+/* The arguments after the program, or NULL for an error. */
 static char **
 rest_of(struct program *p, char **argv)
 {

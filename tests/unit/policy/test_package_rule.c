@@ -1,4 +1,4 @@
-/* package_rule: what may be named as a package, and where it comes from. */
+/* package_rule: requirements, URLs and files of packages. */
 #include "policy/rules/package_rule.h"
 
 #include <setjmp.h>

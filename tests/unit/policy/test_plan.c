@@ -1,5 +1,5 @@
 /*
- * plan: each field is kept by named mechanisms, or the run is refused with
+ * plan: each field is enforced by listed mechanisms, or the run is refused with
  * the field, the reason and a remedy.
  */
 #include "trial.h"
@@ -106,7 +106,7 @@ the_limits_of_the_default_policy_are_those_of_its_fields(void **state)
 	assert_int_equal(t.plan.left_out, 0);
 }
 
-/* What each branch could not have for itself is refused. */
+/* Fields whose resources branches would share are refused. */
 static void
 forkable_session_has_one_process_and_shares_nothing(void **state)
 {
@@ -171,7 +171,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			const struct plan_row *r = row(&t, (enum field_id)i);
 			uint64_t kept = f->kept[built_tiers[k]];
 
-			/* Where it cannot be kept it is not even empty. */
+			/* A tier that cannot enforce the field has no row for
+			   it, not even an empty one. */
 			if ((i == F_NETWORK_ALLOW &&
 			     tiers[built_tiers[k]].bare) ||
 			    (i == F_PACKAGES && !tiers[built_tiers[k]].jailed))
@@ -300,7 +301,8 @@ unlimited_is_granted_and_sets_no_limit(void **state)
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++)
 		may_be += fields[i].may_be_unlimited;
-	/* The others only where they cannot be kept. */
+	/* The other limits may be unlimited only where they cannot be
+	   enforced. */
 	assert_int_equal(may_be, ARRAY_LEN(ids) + 3);
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		for (size_t k = 0; k < 2 * ARRAY_LEN(jailed_tiers); k++) {
@@ -343,7 +345,7 @@ unlimited_field_leaves_its_limits_unset(void **state)
 	assert_int_equal(t.plan.filter, 0);
 }
 
-/* No timer runs for it, so no timer may be named. */
+/* Without a deadline there is no timer, so none may be listed. */
 static void
 unlimited_is_granted_in_the_unsafe_tier_too(void **state)
 {
@@ -371,7 +373,8 @@ field_that_the_policy_allows_is_granted(void **state)
 	granted(&t, F_SUBPROCESS_EXECUTION);
 	granted(&t, F_ENV_VAR_ACCESS);
 	assert_false(t.plan.own_network);
-	/* The network no longer keeps packages out. */
+	/* With the host's network, the network namespace does not prevent
+	   installations. */
 	kept_by(&t, F_PACKAGE_INSTALLATION,
 		MECH(MOUNT_NAMESPACE) | MECH(SECCOMP));
 }
@@ -391,7 +394,8 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 
 		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;
-		/* Only where the bound cannot be kept, or it would be used. */
+		/* Set only where the exact limit cannot be enforced, since it
+		   would be used elsewhere as well. */
 		t.policy.memory_fallback = network || subprocess;
 		if (unlimited)
 			t.policy.memory_bytes = POLICY_UNLIMITED;
@@ -405,7 +409,7 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 		assert_int_equal(t.plan.filter & PLAN_FILTER_SUBPROCESS,
 				 subprocess ? PLAN_FILTER_SUBPROCESS : 0);
 		assert_int_equal(t.plan.filter & PLAN_FILTER_FORKABLE, 0);
-		/* A fallback may be stricter than it must. */
+		/* A fallback may be stricter than necessary. */
 		if (strict || group || unlimited)
 			assert_int_equal(t.plan.filter &
 						 PLAN_FILTER_STRICT_MEMORY,
@@ -519,7 +523,8 @@ plan_accepts_a_package_that_can_be_installed_and_shown(void **state)
 	bare.host.by_root = true;
 	assert_false(takes(&bare, &in, "polars"));
 	bare.host.by_root = false;
-	take_away(&bare, CAN_USER_NAMESPACE); /* of the jail that installs */
+	take_away(&bare,
+		  CAN_USER_NAMESPACE); /* needed by the jail that installs */
 	assert_false(takes(&bare, &in, "polars"));
 }
 
@@ -590,7 +595,7 @@ unsafe_tier_lists_what_it_does_not_enforce(void **state)
 		}
 	}
 	assert_int_equal(enforced, ARRAY_LEN(kept));
-	/* Every other promise of a jail. */
+	/* These are all other promises of a jail. */
 	assert_int_equal(not_enforced, 23);
 }
 
@@ -672,9 +677,8 @@ import_check_is_present_only_if_a_list_is_set(void **state)
 
 /* ---- warm starts ---- */
 
-/* What a zygote's child cannot be: anything but a local jail, anything on
-   the host's network, and where memory files may not be executed a starter of
-   programs. */
+/* A zygote's child cannot be in another tier than local, cannot be on the
+   host's network, and cannot start programs where memfd_noexec is used. */
 static void
 plan_can_be_warm_if_a_zygote_child_can_be_given_all_of_it(void **state)
 {
@@ -697,7 +701,7 @@ plan_can_be_warm_if_a_zygote_child_can_be_given_all_of_it(void **state)
 				 "%d: warm %d",
 				 tiers[t.policy.tier].name, network, subprocess,
 				 noexec, !warm);
-		/* The same is asked for modules that are preloaded. */
+		/* Preloaded modules have the same requirements. */
 		set(&t, "preload", "numpy");
 		if (!warm) {
 			refused(&t, "preload", "tier \"local\"");
@@ -744,7 +748,7 @@ code_and_input_must_fit_the_policy(void **state)
 	assert_non_null(strstr(t.err.message, "stdin_bytes"));
 }
 
-/* ---- what a result says ---- */
+/* ---- the enforcement of a result ---- */
 
 static json_t *
 find_row(json_t *all, const char *field)

@@ -1,6 +1,6 @@
 /*
- * plan, for the tier landlock: without namespaces less can be kept, and what
- * cannot is refused unless the policy goes without it.
+ * plan, tier landlock: without namespaces fewer fields can be enforced, and the
+ * others are refused unless they are unlimited.
  */
 #include "trial.h"
 
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* The preset, on a host without namespaces and without groups. */
+/* The preset on a host without namespaces and cgroups. */
 static struct trial
 contained(void)
 {

@@ -1,5 +1,5 @@
 /*
- * plan: memory, files, processor time and processes, with groups and without.
+ * plan: memory, files, processor time and processes, with and without cgroups.
  */
 #include "policy/plan/memory.h"
 #include "trial.h"
@@ -15,8 +15,8 @@
 /* ---- memory ---- */
 
 /*
- * Everything that may hold memory, added up again from the plan's limits: each
- * of 65530 mappings can have a page with two page tables of its own.
+ * The sum of everything that can use memory, computed from the plan's limits:
+ * each of 65530 mappings can have a page with two separate page tables.
  */
 static uint64_t
 memory_in_all(const struct trial *t)
@@ -71,7 +71,7 @@ the_bound_is_that_of_memory_bound(void **state)
 	assert_int_equal(t.plan.limits.tmpfs_bytes, t.plan.disk_share_bytes);
 }
 
-/* Its libraries need more address space than the exact bound leaves. */
+/* The libraries need more address space than the exact limit leaves. */
 static void
 the_scientific_preset_accepts_a_fallback_for_its_memory(void **state)
 {
@@ -126,7 +126,7 @@ disk_set_by_the_policy_stays_without_a_cgroup(void **state)
 	assert_true(memory_in_all(&t) <= t.policy.memory_bytes);
 }
 
-/* Where TCP's buffers are not part of the group's memory. */
+/* For kernels on which TCP buffers do not count as memory of the cgroup. */
 static void
 tcp_has_a_quarter_of_the_memory_where_there_is_a_network_and_a_cgroup(
 	void **state)
@@ -223,7 +223,7 @@ accepted_memory_fallback_is_reported_as_fallback(void **state)
 	}
 }
 
-/* A fallback is for where it is needed: what can be kept whole is. */
+/* A fallback is used only if it is needed. */
 static void
 accepted_fallback_is_not_used_if_a_cgroup_exists(void **state)
 {
@@ -332,7 +332,8 @@ each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock(
 	t.job.session = true;
 	t.host.can[CAN_CGROUP_CPU].yes = false;
 	accepted(&t);
-	/* It counts from the start of the process and cannot be raised. */
+	/* RLIMIT_CPU counts from the start of the process and cannot be
+	   raised. */
 	assert_int_equal(t.plan.limits.cpu_rlimit_s, 0);
 	assert_int_equal(t.plan.limits.cpu_clock_ms, t.policy.cpu_ms);
 	assert_int_equal(row(&t, F_CPU_SECONDS)->mechanisms, MECH(CPU_CLOCK));
@@ -340,7 +341,7 @@ each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock(
 	assert_int_equal(row(&t, F_SESSION_IDLE)->mechanisms, MECH(TIMER));
 }
 
-/* The clock of one process says nothing of its children. */
+/* The clock of one process does not include its children. */
 static void
 session_with_subprocesses_needs_a_cpu_cgroup(void **state)
 {

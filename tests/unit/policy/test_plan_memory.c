@@ -1,6 +1,6 @@
 /*
- * memory_bound: the sum of everything that can hold memory stays within
- * memory_bytes. Checked with the kernel's own costs as lower bounds, not with
+ * memory_bound: the sum of everything that can use memory stays within
+ * memory_bytes. Checked with the kernel's real costs as lower bounds, not with
  * the constants of the code.
  */
 #include "policy/fields/field.h"
@@ -48,9 +48,9 @@ compute(const struct policy *p, const struct host *h)
 }
 
 /*
- * The worst case: every page stands alone, with a page table and a table above
- * it (4 KiB each) and what the kernel keeps of a mapping, as often as
- * vm.max_map_count lets there be mappings.
+ * The worst case: every page needs a separate page table, a table above it (4
+ * KiB each) and the kernel's structure of a mapping, up to vm.max_map_count
+ * mappings.
  */
 static uint64_t
 worst_page_tables(uint64_t mapped, uint64_t page)
@@ -60,7 +60,7 @@ worst_page_tables(uint64_t mapped, uint64_t page)
 	return (alone < 65530 ? alone : 65530) * (4096 + 4096 + 512);
 }
 
-/* 256 MiB is the default, and then there may be less. */
+/* 256 MiB is the default, which may be reduced. */
 static uint64_t
 disk_of(const struct policy *p)
 {
@@ -88,7 +88,7 @@ check(const struct policy *p, const struct host *h)
 		fail_msg("%llu bytes of memory, %llu in all",
 			 (unsigned long long)p->memory_bytes,
 			 (unsigned long long)sum);
-	/* Nor is there room for two pages more. */
+	/* Two more pages would not fit. */
 	assert_true(sum + 2 * (h->page_bytes + 8704) > p->memory_bytes);
 	assert_true(b.page_tables >= worst);
 	assert_true(b.address_space + b.page_tables + b.files + b.kernel ==
@@ -147,7 +147,7 @@ every_size_of_memory_is_used_and_none_is_exceeded(void **state)
 		}
 }
 
-/* Above it more pages cost no more page tables. */
+/* Above the limit, more pages need no more page tables. */
 static void
 memory_bound_holds_on_both_sides_of_the_mapping_limit(void **state)
 {
@@ -182,8 +182,8 @@ memory_bound_holds_on_both_sides_of_the_mapping_limit(void **state)
 	}
 }
 
-/* The address space is less by what `now` takes; a page is 4096 of 12800 bytes
-   where each has its own tables. */
+/* The address space is reduced by what `now` needs; a page is 4096 of 12800
+   bytes if each has separate tables. */
 static void
 takes(const struct policy *now, uint64_t before, uint64_t bytes)
 {
@@ -225,7 +225,7 @@ memory_bound_subtracts_every_part_of_the_policy(void **state)
 	}
 }
 
-/* 40 MiB are 10240 pages, each with 8.5 KiB beside it. */
+/* 40 MiB are 10240 pages, each with 8.5 KiB of overhead. */
 static void
 memory_bound_too_small_for_an_interpreter_is_zero(void **state)
 {
@@ -283,7 +283,7 @@ the_default_disk_is_at_most_an_eighth_and_a_chosen_one_is_kept(void **state)
 	}
 }
 
-/* The largest values the field table lets through must not wrap around. */
+/* The largest values of the field table must not overflow. */
 static void
 the_largest_values_of_the_table_do_not_overflow(void **state)
 {

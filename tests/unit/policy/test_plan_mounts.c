@@ -1,4 +1,4 @@
-/* plan: which host directories are in the jail, at which places. */
+/* plan: which host directories are mounted in the jail, and where. */
 #include "trial.h"
 
 #include <setjmp.h>
@@ -92,19 +92,19 @@ resolver_files_are_mounted_only_with_the_host_network(void **state)
 	t.policy.subprocess_execution = true;
 	accepted(&t);
 	assert_int_equal(t.plan.mount_count, 5);
-	/* Elsewhere the jail's own resolver answers. */
+	/* In other cases the jail has its own resolver. */
 	t.policy.network_access = NETWORK_PUBLIC;
 	accepted(&t);
 	assert_int_equal(t.plan.mount_count, 3);
 }
 
-/* ---- places in the jail ---- */
+/* ---- paths in the jail ---- */
 
 /* A policy with two directories; the flags of both, or NULL. */
 struct places {
 	const char *flag[2];
 	const char *text[2];
-	const char *field; /* that is refused */
+	const char *field; /* the field that is refused */
 	const char *words;
 };
 
@@ -142,7 +142,7 @@ a_directory_inside_another_or_at_its_place_is_refused_by_field(void **state)
 		  { "/srv/a:/b", "/srv/c:/b" },
 		  "mounts",
 		  "/b is inside /b in" },
-		/* the inner one is named, whichever came first */
+		/* the inner one is reported, in either order */
 		{ { "read", "mount" },
 		  { "/data", "/srv/a:/data/a" },
 		  "mounts",
@@ -155,7 +155,7 @@ a_directory_inside_another_or_at_its_place_is_refused_by_field(void **state)
 		  { "/data", "/srv/a:/data" },
 		  "mounts",
 		  "/data is inside /data in" },
-		/* the runtime hides nothing and is hidden by nothing */
+		/* runtime paths neither hide other paths nor are hidden */
 		{ { "read", NULL },
 		  { "/opt/venv", NULL },
 		  "filesystem_read_roots",
@@ -181,7 +181,7 @@ directories_next_to_or_around_the_runtime_are_accepted(void **state)
 		{ { "read", "read" }, { "/data", "/data2" }, NULL, NULL },
 		{ { "read", "read" }, { "/data-x", "/data" }, NULL, NULL },
 		{ { "mount", "mount" }, { "/a:/x/a", "/a:/x/b" }, NULL, NULL },
-		/* the places in the jail count, not those on the host */
+		/* only the paths in the jail are compared */
 		{ { "mount", "mount" }, { "/a:/x", "/a/b:/y" }, NULL, NULL },
 		{ { "read", "mount" }, { "/data", "/data/x:/y" }, NULL, NULL },
 		{ { "read", NULL }, { "/opt", NULL }, NULL, NULL },
@@ -221,7 +221,7 @@ directory_at_a_link_of_the_interpreter_is_refused_with_its_target(void **state)
 	}
 }
 
-/* What is not mounted is in nobody's way. */
+/* Paths of the runtime that are not mounted do not conflict. */
 static void
 granted_subprocesses_reserve_their_paths(void **state)
 {
@@ -254,7 +254,7 @@ writable_directory_has_an_overlay(void **state)
 {
 	static const struct {
 		enum mount_mode mode;
-		uint64_t kept; /* more than for reading */
+		uint64_t kept; /* besides those of mode ro */
 		int write_roots;
 	} rows[] = {
 		{ MOUNT_RO, 0, 0 },

@@ -1,4 +1,4 @@
-/* What is planned for a policy that names hosts. */
+/* plan: policies that list hosts. */
 #include "trial.h"
 
 #include <setjmp.h>
@@ -48,7 +48,7 @@ hosts_with_the_host_network_are_refused(void **state)
 	refused(&t, "network_allow", "would have no effect");
 }
 
-/* The list then adds what is private, and other ports. */
+/* The list adds private hosts and other ports. */
 static void
 public_and_listed_hosts_use_the_same_mechanisms(void **state)
 {

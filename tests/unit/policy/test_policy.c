@@ -160,7 +160,7 @@ every_preset_sets_the_fields_of_its_table(void **state)
 	assert_int_equal(p.cpus, 4);
 	assert_int_equal(p.open_files, 512);
 	assert_int_equal(p.file_bytes, 1 << 30);
-	/* What only strict names stays. */
+	/* Fields that only strict sets keep their values. */
 	assert_int_equal(p.stdout_max_bytes, 256 << 10);
 
 	assert_int_equal(policy_preset(&p, "Strict", &err), -1);
@@ -313,7 +313,7 @@ a_copy_is_equal_and_independent(void **state)
 	assert_int_equal(a.artifact_export_paths.count, 1);
 }
 
-/* A directory for the tests of files, emptied at the end. */
+/* A directory for tests with files, emptied at the end. */
 static char dir[] = "/tmp/remit_test_policy.XXXXXX";
 
 static const char *
@@ -460,7 +460,7 @@ every_tier_is_found_by_its_own_name(void **state)
 	assert_int_equal(tier_find(""), -1);
 }
 
-/* A tier that runs code without a jail must have a name that says so. */
+/* A tier that runs code without a jail must have a name that shows this. */
 static void
 unsafe_tier_is_the_only_one_without_a_jail(void **state)
 {

@@ -1,4 +1,4 @@
-/* policy_edit: a document with one grant more, and the rest as it was. */
+/* policy_edit: adds one grant to a document and keeps the rest. */
 #include "policy/edit.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* policy: documents that are refused, with place and reason. */
+/* policy: documents that are refused, with position and reason. */
 #include "policy/fields/field.h"
 #include "policy/policy.h"
 
@@ -31,7 +31,8 @@ all_defaults(const struct policy *p)
 	return true;
 }
 
-/* The document is refused with this start of a message, and changes nothing. */
+/* Checks that the document is refused with a message that begins so, and
+   changes nothing. */
 static void
 refuse(const char *text, const char *message)
 {

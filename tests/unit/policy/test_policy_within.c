@@ -1,4 +1,4 @@
-/* policy_within: what is more than another policy allows, field by field. */
+/* policy_within: comparing each field of two policies. */
 #include "policy/within.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ judge(const char *want_text, const char *most_text, uint64_t free)
 	return err.where;
 }
 
-/* One way round it is within, the other way it is not. */
+/* The first policy is within the second, but not the other way round. */
 static void
 assert_narrower(const char *field, const char *narrow, const char *wide)
 {
@@ -119,7 +119,7 @@ field_that_grants_host_resources_is_not_harmless(void **state)
 			    "");
 }
 
-/* A field without a direction may only be what it is. */
+/* A field without a direction must be equal. */
 static void
 every_field_is_within_itself(void **state)
 {

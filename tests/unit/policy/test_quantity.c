@@ -1,4 +1,4 @@
-/* quantity: what is a size, a time or a count, and what is not. */
+/* quantity: valid and invalid sizes, times and counts. */
 #include "policy/quantity.h"
 
 #include <setjmp.h>

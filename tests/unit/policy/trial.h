@@ -1,6 +1,6 @@
 /*
- * trial: a policy, a host and a job that a test changes one thing of, and the
- * plan that comes of them.
+ * trial: a policy, a host and a job, of which each test changes something, and
+ * the resulting plan.
  */
 #ifndef REMIT_TEST_TRIAL_H
 #define REMIT_TEST_TRIAL_H
@@ -29,11 +29,12 @@ void take_away(struct trial *t, enum capability c);
 
 int build(struct trial *t);
 void accepted(struct trial *t);
-/* Refused at this field, with these words in the reason and a remedy. */
+/* Checks that the plan is refused because of this field, with these words in
+   the reason, and a remedy. */
 void refused(struct trial *t, const char *where, const char *words);
 
 const struct plan_row *row(const struct trial *t, enum field_id f);
-/* Enforced, by exactly these mechanisms. */
+/* Checks that a field is enforced by exactly these mechanisms. */
 void kept_by(const struct trial *t, enum field_id f, uint64_t wanted);
 void granted(const struct trial *t, enum field_id f);
 
