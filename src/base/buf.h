@@ -1,7 +1,7 @@
 /*
  * buf: bytes that grow up to a cap. A buf cannot be created without a cap, so
- * that no untrusted input can grow without bound. And a cursor, which reads
- * bytes and never goes beyond their end.
+ * that no untrusted input can grow without bound. A cursor reads bytes and
+ * never goes beyond their end.
  *
  *	own(buf) struct buf b = BUF_INIT(64 * 1024);
  *	if (buf_add(&b, bytes, n) < 0)		errno is EFBIG or ENOMEM

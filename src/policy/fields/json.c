@@ -103,7 +103,8 @@ read_mount(const struct field *f, size_t index, const json_t *value,
 
 		json_value_place(place, f, index, m->name);
 		if (!part && m->needed)
-			return fail(err, REMIT_E_INPUT, "%s: is missing", place);
+			return fail(err, REMIT_E_INPUT, "%s: is missing",
+				    place);
 		if (part && m->read(d, part, place, err) < 0)
 			return -1;
 	}
