@@ -88,7 +88,6 @@ policy_init(struct policy *p)
 			return -1;
 		}
 	}
-	fresh.set = 0;
 	*p = fresh;
 	return 0;
 }
@@ -174,7 +173,7 @@ copy_field(struct policy *to, const struct policy *from, const struct field *f)
 int
 policy_copy(struct policy *to, const struct policy *from)
 {
-	struct policy fresh = { .set = from->set };
+	struct policy fresh = { 0 };
 
 	for (int i = 0; i < FIELD_TOTAL; i++) {
 		if (copy_field(&fresh, from, &fields[i]) < 0) {

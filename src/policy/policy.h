@@ -160,10 +160,6 @@ struct policy {
 	uint64_t session_idle_ms;
 	uint64_t branches;
 	struct list preload;
-
-	/* The fields that were set explicitly, even to their default: bit i
-	   stands for row i of the field table. */
-	uint64_t set;
 };
 
 /* Fills in the defaults of all fields. Returns -1 with errno ENOMEM. */
@@ -195,7 +191,7 @@ int policy_read_file(struct policy *p, const char *path,
 
 /*
  * Returns all fields in table order, as a JSON object from which policy_parse()
- * makes an equal policy (but with every `set` bit on); NULL if out of memory.
+ * makes an equal policy; NULL if out of memory.
  * Dump it with JSON_REAL_PRECISION(15), or 0.1 s is written as
  * 0.10000000000000001.
  */

@@ -16,83 +16,93 @@ enum direction {
 	DIR_ANY,    /* it allows nothing beyond what the client has */
 };
 
-static const enum direction directions[FIELD_TOTAL] = {
-	[F_TIER] = DIR_SAME,
-	[F_PYTHON] = DIR_SAME,
-	[F_FILESYSTEM_READ_ROOTS] = DIR_PART,
-	[F_FILESYSTEM_WRITE_ROOTS] = DIR_PART,
-	[F_MOUNTS] = DIR_PART,
-	[F_COMMIT] = DIR_SAME,
-	[F_COMMIT_NAMES] = DIR_PART,
-	[F_NETWORK_ACCESS] = DIR_UP,
-	[F_NETWORK_ALLOW] = DIR_PART,
-	[F_NETWORK_ASK] = DIR_UP,
-	[F_NETWORK_PROXY] = DIR_UP,
-	[F_CREDENTIALS] = DIR_PART,
-	[F_PACKAGE_INSTALLATION] = DIR_UP,
-	[F_PACKAGES] = DIR_PART,
-	[F_PACKAGE_DIRECT] = DIR_PART,
-	[F_PACKAGE_INDEX] = DIR_SAME,
-	[F_PACKAGE_HOSTS] = DIR_PART,
-	[F_PACKAGE_LINKS] = DIR_PART,
-	[F_PACKAGE_OFFLINE] = DIR_DOWN,
-	[F_PACKAGE_BUILD] = DIR_UP,
-	[F_PACKAGE_BYTES] = DIR_UP,
-	[F_PACKAGE_TIME] = DIR_UP,
-	[F_SUBPROCESS_EXECUTION] = DIR_UP,
-	[F_ENV_VAR_ACCESS] = DIR_UP,
-	[F_ENV] = DIR_ANY,
-	[F_TIMEOUT] = DIR_UP,
-	[F_CPU_SECONDS] = DIR_UP,
-	[F_CPU_FALLBACK] = DIR_UP,
-	[F_CPUS] = DIR_UP,
-	[F_MEMORY_BYTES] = DIR_UP,
-	[F_MEMORY_FALLBACK] = DIR_UP,
-	[F_PROCESSES] = DIR_UP,
-	[F_DISK_BYTES] = DIR_UP,
-	[F_FILES] = DIR_UP,
-	[F_FILE_BYTES] = DIR_UP,
-	[F_OPEN_FILES] = DIR_UP,
-	[F_STDOUT_MAX_BYTES] = DIR_UP,
-	[F_STDERR_MAX_BYTES] = DIR_UP,
-	[F_OUTPUT_CEILING] = DIR_UP,
-	[F_CODE_BYTES] = DIR_UP,
-	[F_STDIN_BYTES] = DIR_UP,
-	[F_INPUT_BYTES] = DIR_UP,
-	[F_VALUE_BYTES] = DIR_UP,
-	[F_DISPLAY_BYTES] = DIR_UP,
-	[F_ARTIFACT_EXPORT_PATHS] = DIR_ANY,
-	[F_ARTIFACT_FILE_BYTES] = DIR_UP,
-	[F_ARTIFACT_BYTES] = DIR_UP,
-	[F_ARTIFACT_FILES] = DIR_UP,
-	[F_ARTIFACT_DEPTH] = DIR_UP,
-	[F_ARTIFACT_TIME] = DIR_UP,
-	[F_VALIDATOR] = DIR_DOWN,
-	[F_ALLOWED_IMPORTS] = DIR_ALLOWS,
-	[F_BLOCKED_IMPORTS] = DIR_LIMITS,
-	[F_ALLOWED_BUILTINS] = DIR_ALLOWS,
-	[F_BLOCKED_BUILTINS] = DIR_LIMITS,
-	[F_ALLOWED_OS_ATTRS] = DIR_ALLOWS,
-	[F_ALLOWED_NODES] = DIR_ALLOWS,
-	[F_TOOL_CALLS] = DIR_UP,
-	[F_TOOL_BYTES] = DIR_UP,
-	[F_TOOL_CONCURRENCY] = DIR_UP,
-	[F_TOOL_WAIT] = DIR_UP,
-	[F_SESSION_IDLE] = DIR_UP,
-	[F_BRANCHES] = DIR_UP,
-	[F_PRELOAD] = DIR_PART,
+/* Whether a key without a policy may set the field freely. A field without a
+   row may not. */
+enum harm {
+	NEEDS_POLICY, /* it gives access to the host or to other clients */
+	HARMLESS,
 };
 
-#define BIT(id) (UINT64_C(1) << (id))
+static const struct {
+	enum direction direction;
+	enum harm harm;
+} rules[FIELD_TOTAL] = {
+	[F_TIER] = { DIR_SAME, NEEDS_POLICY },
+	[F_PYTHON] = { DIR_SAME, NEEDS_POLICY },
+	[F_FILESYSTEM_READ_ROOTS] = { DIR_PART, NEEDS_POLICY },
+	[F_FILESYSTEM_WRITE_ROOTS] = { DIR_PART, NEEDS_POLICY },
+	[F_MOUNTS] = { DIR_PART, NEEDS_POLICY },
+	[F_COMMIT] = { DIR_SAME, NEEDS_POLICY },
+	[F_COMMIT_NAMES] = { DIR_PART, NEEDS_POLICY },
+	[F_NETWORK_ACCESS] = { DIR_UP, NEEDS_POLICY },
+	[F_NETWORK_ALLOW] = { DIR_PART, HARMLESS },
+	[F_NETWORK_ASK] = { DIR_UP, HARMLESS },
+	[F_NETWORK_PROXY] = { DIR_UP, HARMLESS },
+	[F_CREDENTIALS] = { DIR_PART, NEEDS_POLICY },
+	[F_PACKAGE_INSTALLATION] = { DIR_UP, HARMLESS },
+	[F_PACKAGES] = { DIR_PART, HARMLESS },
+	[F_PACKAGE_DIRECT] = { DIR_PART, NEEDS_POLICY },
+	[F_PACKAGE_INDEX] = { DIR_SAME, NEEDS_POLICY },
+	[F_PACKAGE_HOSTS] = { DIR_PART, NEEDS_POLICY },
+	[F_PACKAGE_LINKS] = { DIR_PART, NEEDS_POLICY },
+	[F_PACKAGE_OFFLINE] = { DIR_DOWN, HARMLESS },
+	[F_PACKAGE_BUILD] = { DIR_UP, HARMLESS },
+	[F_PACKAGE_BYTES] = { DIR_UP, HARMLESS },
+	[F_PACKAGE_TIME] = { DIR_UP, HARMLESS },
+	[F_SUBPROCESS_EXECUTION] = { DIR_UP, HARMLESS },
+	[F_ENV_VAR_ACCESS] = { DIR_UP, NEEDS_POLICY },
+	[F_ENV] = { DIR_ANY, HARMLESS },
+	[F_TIMEOUT] = { DIR_UP, HARMLESS },
+	[F_CPU_SECONDS] = { DIR_UP, HARMLESS },
+	[F_CPU_FALLBACK] = { DIR_UP, HARMLESS },
+	[F_CPUS] = { DIR_UP, HARMLESS },
+	[F_MEMORY_BYTES] = { DIR_UP, HARMLESS },
+	[F_MEMORY_FALLBACK] = { DIR_UP, HARMLESS },
+	[F_PROCESSES] = { DIR_UP, HARMLESS },
+	[F_DISK_BYTES] = { DIR_UP, HARMLESS },
+	[F_FILES] = { DIR_UP, HARMLESS },
+	[F_FILE_BYTES] = { DIR_UP, HARMLESS },
+	[F_OPEN_FILES] = { DIR_UP, HARMLESS },
+	[F_STDOUT_MAX_BYTES] = { DIR_UP, HARMLESS },
+	[F_STDERR_MAX_BYTES] = { DIR_UP, HARMLESS },
+	[F_OUTPUT_CEILING] = { DIR_UP, HARMLESS },
+	[F_CODE_BYTES] = { DIR_UP, HARMLESS },
+	[F_STDIN_BYTES] = { DIR_UP, HARMLESS },
+	[F_INPUT_BYTES] = { DIR_UP, HARMLESS },
+	[F_VALUE_BYTES] = { DIR_UP, HARMLESS },
+	[F_DISPLAY_BYTES] = { DIR_UP, HARMLESS },
+	[F_ARTIFACT_EXPORT_PATHS] = { DIR_ANY, HARMLESS },
+	[F_ARTIFACT_FILE_BYTES] = { DIR_UP, HARMLESS },
+	[F_ARTIFACT_BYTES] = { DIR_UP, HARMLESS },
+	[F_ARTIFACT_FILES] = { DIR_UP, HARMLESS },
+	[F_ARTIFACT_DEPTH] = { DIR_UP, HARMLESS },
+	[F_ARTIFACT_TIME] = { DIR_UP, HARMLESS },
+	[F_VALIDATOR] = { DIR_DOWN, HARMLESS },
+	[F_ALLOWED_IMPORTS] = { DIR_ALLOWS, HARMLESS },
+	[F_BLOCKED_IMPORTS] = { DIR_LIMITS, HARMLESS },
+	[F_ALLOWED_BUILTINS] = { DIR_ALLOWS, HARMLESS },
+	[F_BLOCKED_BUILTINS] = { DIR_LIMITS, HARMLESS },
+	[F_ALLOWED_OS_ATTRS] = { DIR_ALLOWS, HARMLESS },
+	[F_ALLOWED_NODES] = { DIR_ALLOWS, HARMLESS },
+	[F_TOOL_CALLS] = { DIR_UP, HARMLESS },
+	[F_TOOL_BYTES] = { DIR_UP, HARMLESS },
+	[F_TOOL_CONCURRENCY] = { DIR_UP, HARMLESS },
+	[F_TOOL_WAIT] = { DIR_UP, HARMLESS },
+	[F_SESSION_IDLE] = { DIR_UP, HARMLESS },
+	[F_BRANCHES] = { DIR_UP, HARMLESS },
+	[F_PRELOAD] = { DIR_PART, HARMLESS },
+};
 
-const uint64_t policy_within_harmless =
-	~(BIT(F_TIER) | BIT(F_PYTHON) | BIT(F_FILESYSTEM_READ_ROOTS) |
-	  BIT(F_FILESYSTEM_WRITE_ROOTS) | BIT(F_MOUNTS) | BIT(F_COMMIT) |
-	  BIT(F_COMMIT_NAMES) | BIT(F_NETWORK_ACCESS) | BIT(F_CREDENTIALS) |
-	  BIT(F_PACKAGE_INDEX) | BIT(F_PACKAGE_HOSTS) | BIT(F_PACKAGE_LINKS) |
-	  BIT(F_PACKAGE_DIRECT) | BIT(F_ENV_VAR_ACCESS));
+struct field_set
+policy_within_harmless(void)
+{
+	struct field_set set = { 0 };
 
-_Static_assert(FIELD_TOTAL <= 64, "a field has a bit of a uint64_t");
+	for (int i = 0; i < FIELD_TOTAL; i++)
+		if (rules[i].harm == HARMLESS)
+			field_set_add(&set, &fields[i]);
+	return set;
+}
 
 /* Compares JSON values, so that one function serves texts, lists, mounts and
    objects. */
@@ -143,7 +153,7 @@ is_within(const struct policy *want, const struct policy *most,
 
 	if (!small || !large)
 		return false;
-	switch (directions[f - fields]) {
+	switch (rules[f - fields].direction) {
 	case DIR_ANY:
 		return true;
 	case DIR_UP:
@@ -167,12 +177,13 @@ is_within(const struct policy *want, const struct policy *most,
 
 int
 policy_within(const struct policy *want, const struct policy *most,
-	      uint64_t free, struct remit_error *err)
+	      const struct field_set *free, struct remit_error *err)
 {
 	for (int i = 0; i < FIELD_TOTAL; i++) {
 		char asked[64], allowed[64];
 
-		if (free & BIT(i) || is_within(want, most, &fields[i]))
+		if (field_set_has(free, &fields[i]) ||
+		    is_within(want, most, &fields[i]))
 			continue;
 		field_show(want, &fields[i], asked, sizeof(asked));
 		field_show(most, &fields[i], allowed, sizeof(allowed));

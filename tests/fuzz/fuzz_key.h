@@ -16,7 +16,7 @@ a_key(void)
 	if (key.policy_text)
 		return &key;
 	must(policy_init(&key.policy) == 0 && policy_init(&key.most) == 0);
-	key.free = policy_within_harmless;
+	key.free = policy_within_harmless();
 	key.policy_text = keys_policy_text(&key.policy);
 	must(key.policy_text != NULL);
 	return &key;

@@ -19,7 +19,7 @@ check_policy(const struct request *r, const struct key *key)
 	must(policy_init(&p) == 0);
 	must(policy_parse(&p, r->policy_text, strlen(r->policy_text), "again",
 			  &err) == 0);
-	must(policy_within(&p, &key->most, key->free, &err) == 0);
+	must(policy_within(&p, &key->most, &key->free, &err) == 0);
 }
 
 static void

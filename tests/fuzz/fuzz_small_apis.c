@@ -23,7 +23,7 @@ check_limits(const char *text, const struct key *key)
 	must(p.memory_bytes <= key->policy.memory_bytes);
 	must(p.cpu_ms <= key->policy.cpu_ms);
 	must(p.timeout_ms == key->policy.timeout_ms);
-	must(policy_within(&p, &key->most, key->free, &err) == 0);
+	must(policy_within(&p, &key->most, &key->free, &err) == 0);
 }
 
 static void

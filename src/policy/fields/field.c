@@ -89,15 +89,6 @@ field_is_default(const struct policy *p, const struct field *f)
 
 /* ---- checks of values ---- */
 
-_Static_assert(FIELD_TOTAL <= 64, "policy.set has a bit for each field");
-
-void
-field_mark(struct policy *p, const struct field *f)
-{
-	_Static_assert(FIELD_TOTAL <= 64, "a bit for each field");
-	p->set |= UINT64_C(1) << (f - fields);
-}
-
 static void
 show_number(const struct field *f, uint64_t n, char *out, size_t size)
 {

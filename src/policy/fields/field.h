@@ -118,6 +118,29 @@ struct field {
 
 extern const struct field fields[FIELD_TOTAL];
 
+/* Some of the fields: bit i is row i of the table. */
+struct field_set {
+	uint64_t bits[(FIELD_TOTAL + 63) / 64];
+};
+
+static inline void
+field_set_add(struct field_set *set, const struct field *f)
+{
+	set->bits[(f - fields) / 64] |= UINT64_C(1) << (f - fields) % 64;
+}
+
+static inline void
+field_set_remove(struct field_set *set, const struct field *f)
+{
+	set->bits[(f - fields) / 64] &= ~(UINT64_C(1) << (f - fields) % 64);
+}
+
+static inline bool
+field_set_has(const struct field_set *set, const struct field *f)
+{
+	return set->bits[(f - fields) / 64] >> (f - fields) % 64 & 1;
+}
+
 /* Finds a field by its name, short name or alias; '-' and '_' are equal.
    Returns NULL if there is none. In JSON only the exact name is accepted. */
 const struct field *field_find(const char *name);
@@ -198,8 +221,5 @@ int field_check_space(size_t count, const char *place,
 int field_put_env(struct list *env, const char *name, size_t name_len,
 		  const char *value, const char *place,
 		  struct remit_error *err) must_check;
-
-/* Records that the field was set by something other than a default. */
-void field_mark(struct policy *p, const struct field *f);
 
 #endif

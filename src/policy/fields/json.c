@@ -335,7 +335,6 @@ field_set_json(struct policy *p, const struct field *f, json_t *value,
 		snprintf(err->where, sizeof(err->where), "%s", f->name);
 		return -1;
 	}
-	field_mark(p, f);
 	return 0;
 }
 

@@ -219,6 +219,5 @@ field_set_text(struct policy *p, const struct field *f, const char *text,
 		snprintf(err->where, sizeof(err->where), "%s", f->name);
 		return -1;
 	}
-	field_mark(p, f);
 	return 0;
 }

@@ -110,7 +110,7 @@ parse_free(struct key *key, const json_t *list, struct remit_error *err)
 		if (!f)
 			return fail(err, REMIT_E_INPUT,
 				    "free[%zu]: is not a policy field", i);
-		key->free |= UINT64_C(1) << (f - fields);
+		field_set_add(&key->free, f);
 	}
 	return 0;
 }
@@ -129,7 +129,7 @@ set_ceilings(struct key *key)
 		if (!f)
 			continue;
 		most = (uint64_t *)(void *)((char *)&key->most + f->offset);
-		key->free &= ~(UINT64_C(1) << (f - fields));
+		field_set_remove(&key->free, f);
 		if (*most < row->value)
 			*most = row->value;
 	}
@@ -153,7 +153,7 @@ parse_policy(struct key *key, const json_t *doc, const struct policy *base,
 
 	if (policy_copy(&key->policy, base) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
-	key->free = doc ? 0 : policy_within_harmless;
+	key->free = doc ? (struct field_set){ 0 } : policy_within_harmless();
 	if (doc) {
 		text = json_dumps(doc,
 				  JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);

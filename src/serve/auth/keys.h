@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/digest.h"
-#include "policy/policy.h"
+#include "policy/fields/field.h"
 
 /* 160 bits as hexadecimal digits, and a NUL. */
 #define KEY_TEXT 41
@@ -31,7 +31,7 @@ struct key {
 	/* What requests may ask for at most, except in the fields in `free`,
 	   which are unbounded. */
 	struct policy most;
-	uint64_t free;
+	struct field_set free;
 	bool is_operator; /* may see the state of the whole server */
 	/* The version of its policy's interpreter, for clients of Piston; 0:
 	   unknown. */

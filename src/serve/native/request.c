@@ -95,7 +95,7 @@ request_policy(const json_t *doc, const struct key *key, struct policy *policy,
 	if (!given)
 		return fail_memory(err, "request");
 	if (policy_parse(policy, given, strlen(given), "policy", err) < 0 ||
-	    policy_within(policy, &key->most, key->free, err) < 0 ||
+	    policy_within(policy, &key->most, &key->free, err) < 0 ||
 	    bound_hosts(policy, key, err) < 0)
 		return -1;
 	*text = keys_policy_text(policy);

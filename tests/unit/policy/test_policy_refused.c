@@ -47,7 +47,8 @@ refuse(const char *text, const char *message)
 			 err.message);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	assert_true(all_defaults(&p));
-	assert_int_equal(p.set, 0);
+	for (int i = 0; i < FIELD_TOTAL; i++)
+		assert_true(field_is_default(&p, &fields[i]));
 }
 
 struct row {
