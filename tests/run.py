@@ -209,6 +209,18 @@ def stage_lint(stage: str) -> None:
     tidy = ["clang-tidy-19", "-p", "build", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHORT]
     check(stage, "xargs", f"-P{CPUS}", "-n6", *tidy, input=sources)
     check(stage, PYTHON, "tests/house.py")
+    check_prose(stage)
+
+
+def check_prose(stage: str) -> None:
+    """Retired words are a failure; suggestions for changed lines are only shown."""
+    done = subprocess.run([PYTHON, "tests/prose.py"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        PROGRESS.fail(stage, "tests/prose.py", done.stdout)
+        return
+    if done.stdout:
+        PROGRESS.print(done.stdout.rstrip())
+    PROGRESS.count(stage, passed=1)
 
 
 def meson_test(stage: str, folder: str) -> None:

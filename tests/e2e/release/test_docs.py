@@ -15,6 +15,7 @@ from conftest import ROOT, skip_or_fail
 
 sys.path.insert(0, str(ROOT / "tests"))
 import documents  # noqa: E402
+import prose  # noqa: E402
 from documents import blocks, commands, demo_output, difference, shows  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
@@ -97,6 +98,15 @@ def test_the_result_shown_is_like_a_real_one(any_remit):
         assert row in real["enforcement"]
     for key in ("status", "tier", "exit_code", "signal", "stdout", "stderr", "error", "reported", "remit_version"):
         assert shown[key] == real[key], key
+
+
+def test_the_check_of_prose_finds_habits_and_retired_words():
+    comment = "/* Whoever is killed cannot tell any more, and nobody hears it. */"
+    ((_, text),) = prose.prose_of("x.c", comment)
+    names = {habit.name for habit in prose.habits_in(text)}
+    assert {"a free relative as subject", "an indefinite person", "a speech verb for input or output"} <= names
+    assert not prose.habits_in("A killed process cannot report its usage.")
+    assert prose.RETIRED_WORD.search("struct inmate") and prose.RETIRED_WORD.search("nursery_of") and not prose.RETIRED_WORD.search("outdoors")
 
 
 # ---- lists that must be whole ----
