@@ -104,11 +104,11 @@ class Served:
 
 
 @contextlib.contextmanager
-def serve(remit, *flags: str):
+def serve(remit, *flags: str, env: dict[str, str] | None = None):
     """A server at a free port; it must end well."""
     process = remit.popen(
         "serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *map(str, flags),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
     )  # fmt: skip
     try:
         line = process.stdout.readline()

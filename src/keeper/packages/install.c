@@ -24,6 +24,7 @@ install_stop(struct install *i)
 	own_fd_close(&i->handle);
 	own_fd_close(&i->line);
 	i->handle = i->line = -1;
+	i->pid = 0;
 }
 
 static void
@@ -122,6 +123,14 @@ install_close(struct keeper *k)
 	}
 }
 
+/* Returns -1 if it is known that an installation would fail. */
+static int
+check_before_install(const char *key, struct remit_error *err)
+{
+	return package_layer_failure(key, err) ? -1
+					       : package_layer_check_store(err);
+}
+
 /* ---- messages of the installer ---- */
 
 /* The line is foreign text; the client removes control characters. */
@@ -138,6 +147,20 @@ send_progress(struct install *i, const char *line)
 			      &err) == 0)
 			session_flush_client(s);
 	}
+}
+
+/* The package layer was changed, or removed: it must be installed again. */
+static void
+install_after_check(struct install *i)
+{
+	struct remit_error err;
+
+	install_stop(i);
+	i->only_checks = false;
+	if (check_before_install(i->key, &err) < 0)
+		install_finish(i, &err);
+	else
+		install_start_next(i->keeper);
 }
 
 static void
@@ -161,7 +184,11 @@ on_line(void *owner, uint32_t events)
 		send_progress(i, m.error.message);
 		break;
 	case INSTALLER_DONE:
+		package_layer_trust_add(&i->keeper->package_layer_trust, m.id);
 		install_finish(i, NULL);
+		break;
+	case INSTALLER_ABSENT:
+		install_after_check(i);
 		break;
 	case INSTALLER_FAILED:
 		install_finish(i, &m.error);
@@ -227,9 +254,10 @@ install_start(struct install *i, struct remit_error *err)
 		.interpreter = &i->interpreter,
 		.runtime_dir = i->keeper->runtime_dir,
 		.key = i->key,
+		.only_checks = i->only_checks,
 		.clients = { -1, -1 },
 	};
-	int failed = open_clients(&o, ours, err);
+	int failed = i->only_checks ? 0 : open_clients(&o, ours, err);
 
 	if (!failed &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0)
@@ -243,7 +271,7 @@ install_start(struct install *i, struct remit_error *err)
 	if (failed)
 		close_all(ours, INSTALLER_CLIENTS);
 	else
-		for (size_t n = 0; n < INSTALLER_CLIENTS; n++)
+		for (size_t n = 0; n < INSTALLER_CLIENTS && ours[n] >= 0; n++)
 			keeper_add_client(i->keeper, ours[n]);
 	return failed;
 }
@@ -255,7 +283,8 @@ have_one_tenant(const struct install *a, const struct install *b)
 				      : a->tenant == b->tenant;
 }
 
-/* Counts the installers that run, and in *own those of the tenant of `of`. */
+/* Counts the installers that run and do the same as `of`, and in *own those of
+   its tenant. */
 static size_t
 count_running(const struct keeper *k, const struct install *of, size_t *own)
 {
@@ -263,17 +292,18 @@ count_running(const struct keeper *k, const struct install *of, size_t *own)
 
 	*own = 0;
 	for (const struct install *i = k->installs; i; i = i->next) {
-		running += i->pid != 0;
-		*own += i->pid != 0 && have_one_tenant(i, of);
+		if (!i->pid || i->only_checks != of->only_checks)
+			continue;
+		running++;
+		*own += have_one_tenant(i, of);
 	}
 	return running;
 }
 
-static void
-install_start_next(struct keeper *k)
+static struct install *
+install_choose(const struct keeper *k)
 {
 	struct install *next = NULL;
-	struct remit_error err;
 	size_t own, fewest = SIZE_MAX;
 
 	for (struct install *i = k->installs; i; i = i->next) {
@@ -285,8 +315,18 @@ install_start_next(struct keeper *k)
 		next = i; /* the last one found is the oldest */
 		fewest = own;
 	}
-	if (next && install_start(next, &err) < 0)
-		install_finish(next, &err);
+	return next;
+}
+
+static void
+install_start_next(struct keeper *k)
+{
+	struct install *next;
+	struct remit_error err;
+
+	while ((next = install_choose(k)))
+		if (install_start(next, &err) < 0)
+			install_finish(next, &err);
 }
 
 static struct install *
@@ -337,6 +377,7 @@ ensure_packages(struct session *s, struct remit_error *err)
 	own(interpreter) struct interpreter in = { 0 };
 	struct plan plan = { 0 };
 	struct plan_job job = { 0 };
+	enum package_layer_state state;
 	char key[SHA256_TEXT];
 
 	if (keeper_prepare(s->keeper, p, &in, err) < 0)
@@ -347,19 +388,28 @@ ensure_packages(struct session *s, struct remit_error *err)
 	plan_free(&plan);
 	if (package_layer_key(key, p, &in, err) < 0)
 		return -1;
-	if (package_layer_find(&s->package_layer, key,
-			       &s->keeper->package_layer_trust))
+	state = package_layer_find(&s->package_layer, key,
+				   &s->keeper->package_layer_trust);
+	if (state == PACKAGE_LAYER_WHOLE)
 		return 0;
-	if (s->install_ended)
-		return fail(err, REMIT_E_INTERNAL,
-			    "packages were installed but cannot be found");
-	if (package_layer_failure(key, err) ||
-	    package_layer_check_store(err) < 0)
-		return -1;
+	package_layer_free(&s->package_layer);
+	if (state == PACKAGE_LAYER_ABSENT) {
+		if (s->install_ended)
+			return fail(err, REMIT_E_INTERNAL,
+				    "packages were installed but cannot be "
+				    "found");
+		if (check_before_install(key, err) < 0)
+			return -1;
+	}
 	s->install = install_find(s->keeper, key);
 	if (!s->install)
 		s->install = install_add(s, p, &in, key, err);
-	return s->install ? 0 : -1;
+	if (!s->install)
+		return -1;
+	/* An installation of this request may be running already. */
+	if (!s->install->pid)
+		s->install->only_checks = state == PACKAGE_LAYER_UNCHECKED;
+	return 0;
 }
 
 bool

@@ -1,8 +1,8 @@
 /*
  * install: sessions that wait for packages, and the installers that install
- * them. There is one installer for each request, however many sessions wait for
- * it. Waiting sessions do not count as running, so an installer's runs can
- * always start.
+ * them, or check a large package layer that exists. There is one installer for
+ * each request, however many sessions wait for it. Waiting sessions do not
+ * count as running, so an installer's runs can always start.
  */
 #ifndef REMIT_INSTALL_H
 #define REMIT_INSTALL_H
@@ -15,7 +15,8 @@ struct session;
 
 /* The maximum of installers at the same time, in total and per tenant. Other
    requests wait; next comes the oldest request of the tenant with the fewest
-   installers. */
+   installers. Checks have the same limits, but do not wait for installations,
+   which may take minutes. */
 #define INSTALL_MAX	   4
 #define INSTALL_TENANT_MAX 2
 
@@ -26,9 +27,10 @@ struct install {
 	struct policy policy; /* of the first session */
 	struct interpreter interpreter;
 	char *tenant; /* of the first session, or NULL */
-	pid_t pid;    /* of the installer; 0: it waits for its turn */
-	int handle;   /* a pidfd of the installer */
-	int line;     /* the socket to the installer */
+	bool only_checks;
+	pid_t pid;  /* of the installer; 0: it waits for its turn */
+	int handle; /* a pidfd of the installer */
+	int line;   /* the socket to the installer */
 	struct source on_line;
 };
 

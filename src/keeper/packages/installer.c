@@ -257,13 +257,8 @@ installer_arguments(struct list *out, const struct installer_params *o,
 /* ---- messages to the keeper ---- */
 
 static void
-send_message(const struct installer_params *o, enum installer_event event,
-	     const struct remit_error *e)
+send_message(const struct installer_params *o, struct installer_message m)
 {
-	struct installer_message m = { .event = event };
-
-	if (e)
-		m.error = *e;
 	/* The keeper is gone, so the packages are not needed any more. */
 	if (send(o->line, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
 		_exit(1);
@@ -272,10 +267,10 @@ send_message(const struct installer_params *o, enum installer_event event,
 static void
 send_progress(const struct installer_params *o, const char *line)
 {
-	struct remit_error e;
+	struct installer_message m = { .event = INSTALLER_PROGRESS };
 
-	fail(&e, REMIT_OK, "%s", line);
-	send_message(o, INSTALLER_PROGRESS, &e);
+	fail(&m.error, REMIT_OK, "%s", line);
+	send_message(o, m);
 }
 
 /* ---- its runs ---- */
@@ -394,28 +389,45 @@ limit_store(void)
 		errno = 0; /* the next installation tries again */
 }
 
+/* Sets m->id to the package layer for this request if one can be used. */
+static bool
+find_package_layer(const struct installer_params *o,
+		   struct installer_message *m)
+{
+	struct package_layer found = PACKAGE_LAYER_INIT;
+
+	if (package_layer_find(&found, o->key, NULL) != PACKAGE_LAYER_WHOLE)
+		return false;
+	m->event = INSTALLER_DONE;
+	memcpy(m->id, found.id, sizeof(m->id));
+	package_layer_free(&found);
+	return true;
+}
+
 static int
-installer_serve(struct installer_params *o, struct remit_error *err)
+ensure_package_layer(struct installer_params *o, struct installer_message *m,
+		     struct remit_error *err)
 {
 	/* Another installer with this lock may take this long for each of its
 	   runs. */
 	own_fd int lock = package_layer_lock(
 		o->key, INSTALLER_CLIENTS * o->policy->package_time_ms, err);
-	struct package_layer there = PACKAGE_LAYER_INIT;
 
 	if (lock < 0)
 		return -1;
 	/* Another keeper may have installed the packages, or tried to,
 	   meanwhile. */
-	if (package_layer_find(&there, o->key, NULL)) {
-		package_layer_free(&there);
+	if (find_package_layer(o, m))
 		return 0;
-	}
 	if (package_layer_failure(o->key, err))
 		return -1;
 	if (make_package_layer(o, err) == 0) {
 		limit_store();
-		return 0;
+		return find_package_layer(o, m)
+			       ? 0
+			       : fail(err, REMIT_E_INTERNAL,
+				      "packages were installed but cannot be "
+				      "found");
 	}
 	/* A request with more time may succeed, so do not remember this
 	   failure. */
@@ -430,27 +442,30 @@ static void
 close_other_fds(const struct installer_params *o)
 {
 	int keep[4 + INSTALLER_CLIENTS] = { 0, 1, 2, o->line };
+	size_t n = 4;
 
 	for (size_t i = 0; i < INSTALLER_CLIENTS; i++)
-		keep[4 + i] = o->clients[i];
-	fds_sort(keep, ARRAY_LEN(keep));
-	fds_close_others(keep, ARRAY_LEN(keep));
+		if (o->clients[i] >= 0)
+			keep[n++] = o->clients[i];
+	fds_sort(keep, n);
+	fds_close_others(keep, n);
 }
 
 void
 installer_main(const struct installer_params *params, pid_t keeper)
 {
 	struct installer_params o = *params;
-	struct remit_error err;
+	struct installer_message m = { 0 };
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != keeper)
 		_exit(1);
 	close_other_fds(&o);
 	umask(077);
-	if (installer_serve(&o, &err) == 0)
-		send_message(&o, INSTALLER_DONE, NULL);
-	else
-		send_message(&o, INSTALLER_FAILED, &err);
+	if (!o.only_checks && ensure_package_layer(&o, &m, &m.error) < 0)
+		m.event = INSTALLER_FAILED;
+	if (o.only_checks && !find_package_layer(&o, &m))
+		m.event = INSTALLER_ABSENT;
+	send_message(&o, m);
 	_exit(0);
 }

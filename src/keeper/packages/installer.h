@@ -7,6 +7,9 @@
  * nothing else, and gets back the artifacts of a dead jail. So the code of
  * packages has no more rights during the installation than any other code, and
  * only this process writes to the store.
+ *
+ * It first checks whether a package layer exists that was not changed. A large
+ * one takes so long that the keeper also forks a process for this check alone.
  */
 #ifndef REMIT_INSTALLER_H
 #define REMIT_INSTALLER_H
@@ -24,14 +27,16 @@ struct installer_params {
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
 	const char *key;		/* of the request */
+	bool only_checks;		/* installs nothing */
 	int clients[INSTALLER_CLIENTS]; /* connections to the keeper, one for
-					   each run */
+					   each run; -1 if it only checks */
 	int line;			/* the socket to the keeper */
 };
 
 enum installer_event {
 	INSTALLER_PROGRESS, /* error.message is a line of progress */
-	INSTALLER_DONE,	    /* the package layer is complete */
+	INSTALLER_DONE,	    /* `id` is the package layer, which is whole */
+	INSTALLER_ABSENT,   /* only_checks: no package layer can be used */
 	INSTALLER_FAILED,   /* `error` is the reason */
 };
 
@@ -39,6 +44,7 @@ enum installer_event {
    struct. */
 struct installer_message {
 	enum installer_event event;
+	char id[SHA256_TEXT];
 	struct remit_error error;
 };
 

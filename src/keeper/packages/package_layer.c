@@ -11,8 +11,10 @@
 #include "base/file/beneath.h"
 #include "base/file/path.h"
 #include "base/loop.h"
+#include "base/number.h"
 #include "jail/inside.h"
 #include "jail/mount/sweep.h"
+#include "wire/record.h"
 
 /* ---- the store ---- */
 
@@ -105,6 +107,23 @@ read_small(int at, const char *name, char *out, size_t size)
 }
 
 int
+package_layer_read_about(int directory, struct buf *out)
+{
+	own_fd int fd = openat(directory, "about",
+			       O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	struct remit_error err;
+	char piece[4096];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, piece, sizeof(piece))) > 0)
+		if (buf_add(out, piece, (size_t)n) < 0)
+			return -1;
+	if (n < 0 || !out->len)
+		return -1;
+	return record_check(out->data, out->len, &err);
+}
+
+int
 package_layer_remove(int parent, const char *name)
 {
 	own_fd int fd = open_directory(parent, name);
@@ -172,10 +191,29 @@ is_sealed(int directory)
 	return !strcmp(made, now);
 }
 
+/* Returns the number of files that were installed; UINT64_MAX if that is
+   unknown. */
+static uint64_t
+count_files(int directory)
+{
+	own(buf) struct buf about = BUF_INIT(PACKAGE_LAYER_ABOUT_MAX);
+	uint64_t files = UINT64_MAX;
+	struct record r;
+	size_t at = 0;
+
+	if (package_layer_read_about(directory, &about) < 0)
+		return UINT64_MAX;
+	while (record_next(about.data, about.len, &at, &r))
+		if (!strcmp(r.key, "files") &&
+		    number_parse(&files, r.value) < 0)
+			return UINT64_MAX;
+	return files;
+}
+
 static bool
 trust_has(const struct package_layer_trust *t, const char *id)
 {
-	for (size_t i = 0; t && i < ARRAY_LEN(t->rows); i++)
+	for (size_t i = 0; i < ARRAY_LEN(t->rows); i++)
 		if (!strcmp(t->rows[i].id, id))
 			return loop_now_us() - t->rows[i].checked_us <
 			       PACKAGE_LAYER_TRUST_US;
@@ -183,8 +221,8 @@ trust_has(const struct package_layer_trust *t, const char *id)
 }
 
 /* Replaces the row of the same layer, or the oldest one. */
-static void
-trust_add(struct package_layer_trust *t, const char *id, uint64_t now_us)
+void
+package_layer_trust_add(struct package_layer_trust *t, const char *id)
 {
 	size_t place = 0;
 
@@ -196,8 +234,8 @@ trust_add(struct package_layer_trust *t, const char *id, uint64_t now_us)
 		if (t->rows[i].checked_us < t->rows[place].checked_us)
 			place = i;
 	}
-	memcpy(t->rows[place].id, id, SHA256_TEXT);
-	t->rows[place].checked_us = now_us;
+	snprintf(t->rows[place].id, sizeof(t->rows[place].id), "%s", id);
+	t->rows[place].checked_us = loop_now_us();
 }
 
 /* A prune locks the layer exclusively while it removes it. */
@@ -216,34 +254,49 @@ lock_shared(const char *id)
 	return take_fd(&fd);
 }
 
-bool
+/* Sets s->checked_us, or leaves it 0 if the keeper's thread must not check a
+   layer of this size. Returns false if the layer was changed. */
+static bool
+check_found(struct package_layer *s, struct package_layer_trust *trust)
+{
+	if (trust && trust_has(trust, s->id)) {
+		s->checked_us = loop_now_us();
+		return true;
+	}
+	if (trust && s->files > PACKAGE_LAYER_SMALL_FILES)
+		return true;
+	if (!is_sealed(s->lock))
+		return false;
+	s->checked_us = loop_now_us();
+	if (trust)
+		package_layer_trust_add(trust, s->id);
+	return true;
+}
+
+enum package_layer_state
 package_layer_find(struct package_layer *out, const char *key,
 		   struct package_layer_trust *trust)
 {
-	bool trusted;
 	own_mem char *cache = NULL;
 	struct remit_error err;
 	struct package_layer s = PACKAGE_LAYER_INIT;
 
 	if (package_layer_wanted(key, s.id) < 0 ||
 	    path_cache_dir(&cache, &err) < 0)
-		return false;
+		return PACKAGE_LAYER_ABSENT;
 	s.lock = lock_shared(s.id);
-	trusted = trust_has(trust, s.id);
-	if (s.lock < 0 || (!trusted && !is_sealed(s.lock)) ||
+	s.files = s.lock < 0 ? 0 : count_files(s.lock);
+	if (s.lock < 0 || !check_found(&s, trust) ||
 	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
 		own_fd_close(&s.lock);
-		return false;
+		return PACKAGE_LAYER_ABSENT;
 	}
 	/* The time of the last use is only needed for pruning, so failures are
 	   ignored. */
 	if (utimensat(s.lock, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0;
-	s.checked_us = loop_now_us();
-	if (trust && !trusted)
-		trust_add(trust, s.id, s.checked_us);
 	*out = s;
-	return true;
+	return s.checked_us ? PACKAGE_LAYER_WHOLE : PACKAGE_LAYER_UNCHECKED;
 }
 
 bool
@@ -251,12 +304,23 @@ package_layer_is_whole(struct package_layer *s)
 {
 	uint64_t now = loop_now_us();
 
-	if (now - s->checked_us < PACKAGE_LAYER_TRUST_US)
+	if (s->checked_us && now - s->checked_us < PACKAGE_LAYER_TRUST_US)
 		return true;
-	if (!is_sealed(s->lock))
+	if (s->files > PACKAGE_LAYER_SMALL_FILES || !is_sealed(s->lock))
 		return false;
 	s->checked_us = now;
 	return true;
+}
+
+bool
+package_layer_is_same(const struct package_layer *a,
+		      const struct package_layer *b)
+{
+	struct stat st_a, st_b;
+
+	return !strcmp(a->id, b->id) && fstat(a->lock, &st_a) == 0 &&
+	       fstat(b->lock, &st_b) == 0 && st_a.st_dev == st_b.st_dev &&
+	       st_a.st_ino == st_b.st_ino;
 }
 
 void
@@ -399,113 +463,4 @@ package_layer_remember_failure(const char *key, const struct remit_error *e)
 	if (fd >= 0 && (write(fd, e->message, strlen(e->message) + 1) < 0 ||
 			write(fd, e->remedy, strlen(e->remedy)) < 0))
 		unlinkat(failed, key, 0);
-}
-
-/* ---- seals ---- */
-
-#define DEPTH_MAX 64
-#define COUNT_MAX 500000
-
-struct walk {
-	struct sha256 sum;
-	unsigned count;
-	bool seals_directories; /* make directories read-only as well */
-};
-
-static int
-by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int
-is_name(const struct dirent *e)
-{
-	return !beneath_is_dots(e->d_name);
-}
-
-static void
-walk_add(struct walk *w, const char *name, const struct stat *st)
-{
-	const uint64_t facts[] = {
-		st->st_mode,
-		S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size,
-		(uint64_t)st->st_mtim.tv_sec,
-		(uint64_t)st->st_mtim.tv_nsec,
-		(uint64_t)st->st_ctim.tv_sec,
-		(uint64_t)st->st_ctim.tv_nsec,
-	};
-
-	sha256_add(&w->sum, name, strlen(name) + 1);
-	sha256_add(&w->sum, facts, sizeof(facts));
-}
-
-static int walk_directory(struct walk *w, int directory, const char *name,
-			  unsigned depth);
-
-static int
-walk_name(struct walk *w, int directory, const char *name, unsigned depth)
-{
-	own_fd int below = -1;
-	struct stat st;
-
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -1;
-	if (!S_ISDIR(st.st_mode)) {
-		walk_add(w, name, &st);
-		return 0;
-	}
-	below = openat(directory, name,
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return below < 0 ? -1 : walk_directory(w, below, name, depth + 1);
-}
-
-static int
-walk_directory(struct walk *w, int directory, const char *name, unsigned depth)
-{
-	struct dirent **all = NULL;
-	struct stat st;
-	int n, failed = 0;
-
-	if (depth > DEPTH_MAX || w->count > COUNT_MAX) {
-		errno = E2BIG;
-		return -1;
-	}
-	if (w->seals_directories && fchmod(directory, 0555) < 0)
-		return -1;
-	n = scandirat(directory, ".", &all, is_name, by_name);
-	if (n < 0 || fstat(directory, &st) < 0)
-		failed = -1;
-	else
-		walk_add(w, name, &st);
-	for (int i = 0; i < n; i++) {
-		w->count++;
-		if (!failed)
-			failed = walk_name(w, directory, all[i]->d_name, depth);
-		free(all[i]);
-	}
-	free(all);
-	/* Mark the end of a directory, so that "a/b, c" and "a, b, c" have
-	   different sums. */
-	sha256_add(&w->sum, "/", 1);
-	return failed;
-}
-
-int
-package_layer_seal(int directory, char out[SHA256_TEXT])
-{
-	struct walk w = { .sum = SHA256_INIT };
-
-	if (walk_directory(&w, directory, "", 0) < 0)
-		return -1;
-	sha256_end(&w.sum, out);
-	return 0;
-}
-
-int
-package_layer_seal_directories(int directory)
-{
-	struct walk w = { .sum = SHA256_INIT, .seals_directories = true };
-
-	return walk_directory(&w, directory, "", 0);
 }

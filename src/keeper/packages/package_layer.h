@@ -14,6 +14,7 @@
 #ifndef REMIT_PACKAGE_LAYER_H
 #define REMIT_PACKAGE_LAYER_H
 
+#include "base/buf.h"
 #include "base/digest.h"
 #include "policy/interpreter.h"
 #include "policy/policy.h"
@@ -22,12 +23,18 @@
 #define PACKAGE_LAYER_FAILURE_S 60
 /* How often a package layer in use is checked for changes. */
 #define PACKAGE_LAYER_TRUST_US (60 * 1000000ull)
+/* The keeper itself checks only layers with at most this many files, which
+   takes about as long as a fork. */
+#define PACKAGE_LAYER_SMALL_FILES 400
+/* The maximum size of a description. */
+#define PACKAGE_LAYER_ABOUT_MAX (1 << 20)
 
 struct package_layer {
 	char id[SHA256_TEXT]; /* "": none */
 	char *site;	      /* its path on the host */
 	int lock; /* a shared lock, which keeps it from being pruned */
-	uint64_t checked_us;
+	uint64_t files;
+	uint64_t checked_us; /* 0: not checked yet */
 };
 
 #define PACKAGE_LAYER_INIT  \
@@ -43,7 +50,8 @@ int package_layer_key(char out[SHA256_TEXT], const struct policy *p,
 
 /*
  * The package layers that were checked recently, for any policy: checking one
- * with 40,000 files takes a tenth of a second.
+ * with 40,000 files takes a tenth of a second, in which the keeper would serve
+ * no other session. So a process of the installer checks large layers.
  */
 struct package_layer_trust {
 	struct {
@@ -52,15 +60,30 @@ struct package_layer_trust {
 	} rows[16];
 };
 
-/* Finds the package layer for a request. Returns false if there is none that
-   can be used. With `trust` NULL every file is checked. */
-bool package_layer_find(struct package_layer *out, const char *key,
-			struct package_layer_trust *trust);
+/* Adds a package layer that was checked just now. */
+void package_layer_trust_add(struct package_layer_trust *t, const char *id);
+
+enum package_layer_state {
+	PACKAGE_LAYER_ABSENT,	 /* there is none that can be used */
+	PACKAGE_LAYER_UNCHECKED, /* another process must check it */
+	PACKAGE_LAYER_WHOLE,
+};
+
+/* Finds the package layer for a request. With `trust` NULL every file is
+   checked, and the result is never UNCHECKED. */
+enum package_layer_state package_layer_find(struct package_layer *out,
+					    const char *key,
+					    struct package_layer_trust *trust);
 /* Sets `id` to the package layer that was made for a request, which may have
    been removed since. Returns -1 if there was none. */
 int package_layer_wanted(const char *key, char id[SHA256_TEXT]) must_check;
-/* Returns true if it was not changed; checks that from time to time. */
+/* Returns true if it was checked recently, or is small and was not changed. For
+   a large one that must be checked again, returns false: find it again. */
 bool package_layer_is_whole(struct package_layer *s);
+/* Returns true if both are the same directory. A layer that is installed again
+   may have the id of the one it replaces. */
+bool package_layer_is_same(const struct package_layer *a,
+			   const struct package_layer *b);
 void package_layer_free(struct package_layer *s);
 
 /* Makes it available to an interpreter: adds a mount, and a directory to its
@@ -89,6 +112,8 @@ bool package_layer_failure(const char *key, struct remit_error *out);
 void package_layer_remember_failure(const char *key,
 				    const struct remit_error *e);
 
+/* Appends the description of a layer, as complete records. */
+int package_layer_read_about(int directory, struct buf *out) must_check;
 /* Removes incomplete layers of processes that were killed. */
 void package_layer_clean(void);
 /* Removes a directory of `parent` with its contents. */

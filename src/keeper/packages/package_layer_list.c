@@ -59,25 +59,14 @@ static json_t *
 describe_layer(int package_layers, const char *id)
 {
 	own_fd int directory = open_directory(package_layers, id);
-	own_fd int fd = directory < 0 ? -1
-				      : openat(directory, "about",
-					       O_RDONLY | O_NONBLOCK |
-						       O_NOFOLLOW | O_CLOEXEC);
-	own(buf) struct buf b = BUF_INIT(1 << 20);
-	struct remit_error err;
+	own(buf) struct buf b = BUF_INIT(PACKAGE_LAYER_ABOUT_MAX);
 	struct record r;
 	struct stat st;
-	char piece[4096];
 	size_t at = 0;
 	json_t *row;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return NULL;
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
-		if (buf_add(&b, piece, (size_t)n) < 0)
-			return NULL;
-	if (!b.len || record_check(b.data, b.len, &err) < 0)
+	if (directory < 0 || package_layer_read_about(directory, &b) < 0 ||
+	    fstatat(directory, "about", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return NULL;
 	row = json_pack("{s:s, s:[], s:[], s:i, s:i, s:I}", "id", id,
 			"packages", "wheels", "size_bytes", 0, "files", 0,

@@ -246,7 +246,7 @@ write_about(const struct package_layer_make *m, const char *key,
 	    const struct policy *p, const struct interpreter *in,
 	    const struct totals *t, struct remit_error *err)
 {
-	own(buf) struct buf b = BUF_INIT(1 << 20);
+	own(buf) struct buf b = BUF_INIT(PACKAGE_LAYER_ABOUT_MAX);
 	char number[24];
 	struct record r;
 	size_t at = 0;

@@ -50,13 +50,20 @@ pool_free(struct pool *p)
 }
 
 /* A pool is outdated when its Python was replaced, or when its installed
-   packages were changed. */
+   packages were changed. `checked` is a package layer that was checked for the
+   session that asks, or NULL. */
 static bool
-pool_is_current(struct pool *p)
+pool_is_current(struct pool *p, const struct package_layer *checked)
 {
-	return p->identity == discover_identity(&p->interpreter) &&
-	       (!p->package_layer.id[0] ||
-		package_layer_is_whole(&p->package_layer));
+	if (p->identity != discover_identity(&p->interpreter))
+		return false;
+	if (!p->package_layer.id[0])
+		return true;
+	if (checked && package_layer_is_same(&p->package_layer, checked)) {
+		p->package_layer.checked_us = checked->checked_us;
+		return true;
+	}
+	return package_layer_is_whole(&p->package_layer);
 }
 
 struct pool *
@@ -64,7 +71,7 @@ pool_find(struct keeper *k, const char *text, size_t len)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
 		if (p->alias && p->alias_len == len &&
-		    !memcmp(p->alias, text, len) && pool_is_current(p))
+		    !memcmp(p->alias, text, len) && pool_is_current(p, NULL))
 			return p;
 	return NULL;
 }
@@ -91,12 +98,15 @@ has_host_mounts(const struct pool *p)
 	return false;
 }
 
-/* A session passes its package layer; a keeper that fills the pool at its start
-   must find it. */
+/* A session that runs code passes its package layer. One that only asks for
+   instructions does not, and a keeper that fills the pool at its start has no
+   session (`package_layer` is NULL). */
 static int
 pool_show_packages(struct pool *p, struct package_layer *package_layer,
 		   struct remit_error *err)
 {
+	struct package_layer_trust *trust =
+		package_layer ? &p->keeper->package_layer_trust : NULL;
 	char key[SHA256_TEXT];
 
 	if (!package_rule_any(&p->policy))
@@ -108,8 +118,8 @@ pool_show_packages(struct pool *p, struct package_layer *package_layer,
 		if (package_layer_key(key, &p->policy, &p->interpreter, err) <
 		    0)
 			return -1;
-		if (!package_layer_find(&p->package_layer, key,
-					&p->keeper->package_layer_trust))
+		if (package_layer_find(&p->package_layer, key, trust) ==
+		    PACKAGE_LAYER_ABSENT)
 			return fail_refused(err, "packages",
 					    "Run any program with this policy "
 					    "once; that installs the packages.",
@@ -156,10 +166,12 @@ policy_key(const struct policy *policy)
 }
 
 static struct pool *
-pool_find_key(struct keeper *k, const char *key, enum pool_use use)
+pool_find_key(struct keeper *k, const char *key, enum pool_use use,
+	      const struct package_layer *checked)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
-		if (p->use == use && !strcmp(p->key, key) && pool_is_current(p))
+		if (p->use == use && !strcmp(p->key, key) &&
+		    pool_is_current(p, checked))
 			return p;
 	return NULL;
 }
@@ -170,7 +182,7 @@ pool_for(struct keeper *k, struct policy *policy,
 	 enum pool_use use, struct remit_error *err)
 {
 	own_mem char *key = policy_key(policy);
-	struct pool *p = key ? pool_find_key(k, key, use) : NULL;
+	struct pool *p = key ? pool_find_key(k, key, use, package_layer) : NULL;
 
 	if (p) {
 		if (use == POOL_RUNS)

@@ -33,7 +33,7 @@ SMALL = {
 
 
 @contextlib.contextmanager
-def two_keys(remit, *flags: str, names: tuple[str, ...] = ("alice", "bob")):
+def two_keys(remit, *flags: str, names: tuple[str, ...] = ("alice", "bob"), env: dict[str, str] | None = None):
     """The server, and the key of each name."""
     path = remit.folder / "tenants.json"
     path.unlink(missing_ok=True)
@@ -41,7 +41,7 @@ def two_keys(remit, *flags: str, names: tuple[str, ...] = ("alice", "bob")):
     document = json.loads(path.read_text())
     document["keys"][-1]["operator"] = True  # to see the numbers of the whole server; it changes no limit
     path.write_text(json.dumps(document))
-    with serve(remit, "--keys", path, *flags) as s:
+    with serve(remit, "--keys", path, *flags, env=env) as s:
         s.token = keys[-1]  # of the one who must notice nothing
         yield s, *keys
     path.unlink(missing_ok=True)

@@ -95,7 +95,7 @@ static void
 found(const char *key, struct package_layer *s)
 {
 	*s = (struct package_layer)PACKAGE_LAYER_INIT;
-	assert_true(package_layer_find(s, key, NULL));
+	assert_int_equal(package_layer_find(s, key, NULL), PACKAGE_LAYER_WHOLE);
 }
 
 static unsigned
@@ -117,7 +117,8 @@ layer_is_found_and_read_only(void **state)
 	struct remit_error err;
 
 	(void)state;
-	assert_false(package_layer_find(&none, KEY, NULL));
+	assert_int_equal(package_layer_find(&none, KEY, NULL),
+			 PACKAGE_LAYER_ABSENT);
 	if (make(KEY, "x/__init__.py", "bin/.x", &err) < 0)
 		fail_msg("%s", err.message);
 	found(KEY, &s);
@@ -163,7 +164,8 @@ changed_layer_is_not_used(void **state)
 		if (make(KEY, "x.py", "bin/x", &err) < 0)
 			fail_msg("%s", err.message);
 		found(KEY, &s);
-		assert_true(package_layer_find(&none, KEY, &trust));
+		assert_int_equal(package_layer_find(&none, KEY, &trust),
+				 PACKAGE_LAYER_WHOLE);
 		package_layer_free(&none);
 		snprintf(path, sizeof(path), "%s/x.py", s.site);
 		assert_int_equal(stat(path, &st), 0);
@@ -177,13 +179,74 @@ changed_layer_is_not_used(void **state)
 		assert_true(package_layer_is_whole(&s));
 		s.checked_us -= PACKAGE_LAYER_TRUST_US;
 		assert_false(package_layer_is_whole(&s));
-		assert_false(package_layer_find(&none, KEY, NULL));
+		assert_int_equal(package_layer_find(&none, KEY, NULL),
+				 PACKAGE_LAYER_ABSENT);
 		/* Every caller trusts the check for a minute. */
-		assert_true(package_layer_find(&none, KEY, &trust));
+		assert_int_equal(package_layer_find(&none, KEY, &trust),
+				 PACKAGE_LAYER_WHOLE);
 		package_layer_free(&none);
 		trust.rows[0].checked_us -= PACKAGE_LAYER_TRUST_US;
-		assert_false(package_layer_find(&none, KEY, &trust));
+		assert_int_equal(package_layer_find(&none, KEY, &trust),
+				 PACKAGE_LAYER_ABSENT);
 	}
+}
+
+/* Makes a layer that the keeper itself must not check. */
+static void
+make_large(const char *key)
+{
+	own(package_layer_make) struct package_layer_make m =
+		PACKAGE_LAYER_MAKE_INIT;
+	own(policy) struct policy p;
+	own(buf) struct buf about = BUF_INIT(64 << 10);
+	struct remit_error err;
+	char name[24];
+
+	assert_int_equal(policy_init(&p), 0);
+	assert_int_equal(package_layer_make_open(&m, &err), 0);
+	for (int i = 0; i <= PACKAGE_LAYER_SMALL_FILES; i++) {
+		snprintf(name, sizeof(name), "x%d.py", i);
+		assert_int_equal(record_add(&about, "file", name), 0);
+		snprintf(name, sizeof(name), "out/%d", i);
+		give(&m, name, "", 0);
+	}
+	give(&m, "out/about", about.data, about.len);
+	if (package_layer_make_finish(&m, key, &p, &python, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+large_layer_is_checked_by_another_process(void **state)
+{
+	own(package_layer) struct package_layer s = PACKAGE_LAYER_INIT,
+						other = PACKAGE_LAYER_INIT;
+	struct package_layer_trust trust = { 0 };
+	const char *key = "large";
+
+	(void)state;
+	make_large(key);
+	assert_int_equal(package_layer_find(&s, key, &trust),
+			 PACKAGE_LAYER_UNCHECKED);
+	assert_false(package_layer_is_whole(&s));
+	package_layer_trust_add(&trust, s.id);
+	package_layer_free(&s);
+	assert_int_equal(package_layer_find(&s, key, &trust),
+			 PACKAGE_LAYER_WHOLE);
+	assert_true(package_layer_is_whole(&s));
+	s.checked_us -= PACKAGE_LAYER_TRUST_US;
+	assert_false(package_layer_is_whole(&s));
+	found(key, &other);
+	assert_true(package_layer_is_same(&s, &other));
+	trust.rows[0].checked_us -= PACKAGE_LAYER_TRUST_US;
+	package_layer_free(&other);
+	assert_int_equal(package_layer_find(&other, key, &trust),
+			 PACKAGE_LAYER_UNCHECKED);
+	/* Installed again, it has the same id. */
+	make_large(key);
+	package_layer_free(&other);
+	found(key, &other);
+	assert_string_equal(s.id, other.id);
+	assert_false(package_layer_is_same(&s, &other));
 }
 
 static void
@@ -204,7 +267,8 @@ hostile_names_leave_no_files(void **state)
 		if (make(key, wrong[i], "bin/x", &err) == 0)
 			fail_msg("%s was taken", wrong[i]);
 		assert_int_equal(err.code, REMIT_E_INSTALL);
-		assert_false(package_layer_find(&none, key, NULL));
+		assert_int_equal(package_layer_find(&none, key, NULL),
+				 PACKAGE_LAYER_ABSENT);
 		assert_int_equal(entries("new"), 0);
 	}
 }
@@ -358,6 +422,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(layer_is_found_and_read_only),
 		cmocka_unit_test(changed_layer_is_not_used),
+		cmocka_unit_test(large_layer_is_checked_by_another_process),
 		cmocka_unit_test(hostile_names_leave_no_files),
 		cmocka_unit_test(files_must_be_numbered_and_complete),
 		cmocka_unit_test(incomplete_layer_is_removed_by_the_next_one),
