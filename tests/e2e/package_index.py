@@ -58,12 +58,12 @@ class Wheel:
         return path
 
 
-def source(folder: pathlib.Path, name: str, version: str, backend: str) -> pathlib.Path:
-    """A source archive that is built by this program, and by no other package (PEP 517)."""
+def source(folder: pathlib.Path, name: str, version: str, backend: str, requires: str = "") -> pathlib.Path:
+    """A source archive that is built by this program, and by no other package unless one is named (PEP 517)."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{version}.tar.gz"
     files = {
-        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+        "pyproject.toml": f'[build-system]\nrequires = {[requires] if requires else []}\nbuild-backend = "backend"\nbackend-path = ["."]\n',
         "backend.py": backend,
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
     }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "wire/record.h"
 
@@ -192,28 +193,74 @@ last_line(const char *text, const char *line)
 	return found;
 }
 
-/* Joins the last three lines of pip that begin with "ERROR". */
-static void
-last_errors(const struct buf *err, char *out, size_t size)
+/* What pip prints before the output of a program that failed. */
+static const char program_failed[] = "subprocess-exited-with-error";
+/* And after it. */
+static const char output_end[] = "[end of output]";
+
+#define REASONS_MAX 3
+
+/* The last reasons, each up to the end of its line; unused ones are NULL. */
+struct reasons {
+	const char *lines[REASONS_MAX];
+};
+
+static bool
+is_same_line(const char *a, const char *b)
 {
-	static const char mark[] = "ERROR: ";
-	const char *text = buf_text(err), *lines[3] = { NULL }, *line;
+	size_t n = strcspn(a, "\n");
+
+	return n == strcspn(b, "\n") && !strncmp(a, b, n);
+}
+
+static void
+add_reason(struct reasons *r, const char *line)
+{
+	const char **last = &r->lines[REASONS_MAX - 1];
+
+	if (!strncmp(line, program_failed, strlen(program_failed)) ||
+	    (*last && is_same_line(*last, line)))
+		return;
+	memmove(r->lines, r->lines + 1,
+		(REASONS_MAX - 1) * sizeof(r->lines[0]));
+	*last = line;
+}
+
+/* Finds the reasons in the messages of pip: lines that begin with "ERROR" and,
+   indented, the errors and the last line of a program that it started, such as
+   the pip that installs what a build requires. */
+static void
+find_reasons(struct reasons *r, const char *text)
+{
+	static const char mark[] = "error: ";
+	const char *before = NULL;
+
+	for (const char *line = text; line && *line;
+	     line = strchr(line, '\n')) {
+		line += strspn(line, "\n ");
+		if (!strncasecmp(line, mark, sizeof(mark) - 1)) {
+			line += sizeof(mark) - 1;
+			add_reason(r, last_line(text, line));
+		} else if (before &&
+			   !strncmp(line, output_end, sizeof(output_end) - 1)) {
+			add_reason(r, before);
+		}
+		before = line;
+	}
+}
+
+static void
+write_reasons(const struct reasons *r, char *out, size_t size)
+{
 	size_t used = 0;
 
-	for (line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
-			continue;
-		memmove(lines, lines + 1, 2 * sizeof(lines[0]));
-		lines[2] = last_line(text, line + sizeof(mark) - 1);
-	}
 	out[0] = '\0';
-	for (size_t i = 0; i < 3; i++)
-		if (lines[i] && used < size)
-			used += (size_t)snprintf(out + used, size - used,
-						 "%s%.*s", used ? "; " : "",
-						 (int)strcspn(lines[i], "\n"),
-						 lines[i]);
+	for (size_t i = 0; i < REASONS_MAX; i++)
+		if (r->lines[i] && used < size)
+			used += (size_t)snprintf(
+				out + used, size - used, "%s%.*s",
+				used ? "; " : "",
+				(int)strcspn(r->lines[i], "\n"), r->lines[i]);
 	if (!used)
 		snprintf(out, size, "pip gave no reason");
 }
@@ -288,6 +335,7 @@ installer_is_late(const struct remit_error *err)
 bool
 installer_run_failed(const struct installer_run *r, struct remit_error *why)
 {
+	struct reasons reasons = { 0 };
 	char words[600];
 
 	switch (r->status) {
@@ -308,7 +356,8 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 		return true;
 	case STATUS_EXIT:
 	case STATUS_ERROR:
-		last_errors(&r->err, words, sizeof(words));
+		find_reasons(&reasons, buf_text(&r->err));
+		write_reasons(&reasons, words, sizeof(words));
 		fail(why, REMIT_E_INSTALL, "%s", words);
 		add_refused_host(r, why);
 		break;

@@ -519,6 +519,16 @@ def test_sources_are_built_only_by_permission_and_in_the_jail(shop, stage):
     assert not [name for name in found["environment"] if name in ("REMIT_KEEPER", "XDG_CACHE_HOME", "SSH_AUTH_SOCK")]
 
 
+def test_a_failed_build_says_what_the_build_said(shop, stage):
+    folder = stage / f"fails-{shop.remit.label}"
+    package_index.source(folder, "needs_more", "1.0", "", requires="nobody_has_this>=24.0")
+    package_index.source(folder, "raises_one", "1.0", "def build_wheel(*a):\n    raise ValueError('no such compiler')\n")
+    flags = ("--offline", "--find-links", folder, "--package-build", "--package")
+    assert "No matching distribution found for nobody_has_this>=24.0" in reason(shop.json("1", *flags, "needs_more"))
+    why = reason(shop.json("1", *flags, "raises_one"))
+    assert why.startswith("ValueError: no such compiler"), why
+
+
 # ---- together, and in the middle ----
 
 
