@@ -150,6 +150,7 @@ remove_unused(const struct prune *p, struct remit_error *err)
 					    : unused_ms,
 		.max_bytes = p->max_bytes ? p->max_bytes : UINT64_MAX,
 		.ids = &p->ids,
+		.removes_old = !p->ids.count,
 	};
 	char size[QUANTITY_SIZE];
 

@@ -44,8 +44,8 @@ ensure_directory(int at, const char *name, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-static int
-open_store(struct remit_error *err)
+int
+package_layer_store(struct remit_error *err)
 {
 	own_mem char *cache = NULL;
 	own_fd int fd = -1;
@@ -73,7 +73,7 @@ package_layer_fail_store(struct remit_error *err)
 int
 package_layer_directory(const char *name, struct remit_error *err)
 {
-	own_fd int store = open_store(err);
+	own_fd int store = package_layer_store(err);
 	int fd = store < 0 ? -1 : ensure_directory(store, name, err);
 
 	return fd < 0 ? package_layer_fail_store(err) : fd;
@@ -243,7 +243,7 @@ static int
 lock_shared(const char *id)
 {
 	struct remit_error err;
-	own_fd int package_layers = package_layer_directory("shelves", &err);
+	own_fd int package_layers = package_layer_directory("layers", &err);
 	own_fd int fd =
 		package_layers < 0 ? -1 : open_directory(package_layers, id);
 	struct stat st;
@@ -287,7 +287,7 @@ package_layer_find(struct package_layer *out, const char *key,
 	s.lock = lock_shared(s.id);
 	s.files = s.lock < 0 ? 0 : count_files(s.lock);
 	if (s.lock < 0 || !check_found(&s, trust) ||
-	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
+	    asprintf(&s.site, "%s/packages/layers/%s/site", cache, s.id) < 0) {
 		own_fd_close(&s.lock);
 		return PACKAGE_LAYER_ABSENT;
 	}

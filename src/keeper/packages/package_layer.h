@@ -6,9 +6,9 @@
  *	packages/wants/KEY        the layer that was made for a request
  *	packages/failed/KEY       why none could be made, for a short time
  *	packages/locks/KEY        locked by the process that makes one
- *	packages/shelves/ID/site  what jails see; ID is a hash of the content
- *	packages/shelves/ID/about its description, as records; mtime: last use
- *	packages/shelves/ID/seal  the state of site when it was finished
+ *	packages/layers/ID/site   what jails see; ID is a hash of the content
+ *	packages/layers/ID/about  its description, as records; mtime: last use
+ *	packages/layers/ID/seal   the state of site when it was finished
  *	packages/new/NAME         an incomplete one, locked by its maker
  */
 #ifndef REMIT_PACKAGE_LAYER_H
@@ -92,6 +92,8 @@ int package_layer_show(const struct package_layer *s, bool is_bare,
 		       struct interpreter *in,
 		       struct remit_error *err) must_check;
 
+/* Returns the directory of the store. Returns -1 and sets *err on failure. */
+int package_layer_store(struct remit_error *err);
 /* Returns a directory of the store, which is made if it is missing. Returns -1
    and sets *err on failure. */
 int package_layer_directory(const char *name, struct remit_error *err);

@@ -15,6 +15,9 @@
 #include "keeper/packages/package_layer.h"
 #include "wire/record.h"
 
+/* The directory in the store where Remit 0.1 had its layers. */
+#define OLD_LAYERS "shelves"
+
 /* ---- one layer ---- */
 
 static int
@@ -123,7 +126,7 @@ insert_by_use(json_t *all, json_t *row)
 int
 package_layer_list(json_t **out, struct remit_error *err)
 {
-	own_fd int package_layers = package_layer_directory("shelves", err);
+	own_fd int package_layers = package_layer_directory("layers", err);
 	own(list) struct list names = { 0 };
 	json_t *row;
 
@@ -217,6 +220,34 @@ remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
 	return 0;
 }
 
+/* Removes layers of an older version, which this version does not use. */
+static int
+remove_old_layers(struct package_layer_prune *p, int new,
+		  struct remit_error *err)
+{
+	own_fd int store = package_layer_store(err);
+	own_fd int old = store < 0 ? -1 : open_directory(store, OLD_LAYERS);
+	own(list) struct list names = { 0 };
+
+	if (old < 0)
+		return store < 0 ? -1 : 0;
+	if (list_names(&names, old) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "read the packages");
+	for (size_t i = 0; i < names.count; i++) {
+		json_auto_t *row = describe_layer(old, names.items[i]);
+
+		if (!row)
+			row = json_pack("{s:s}", "id", names.items[i]);
+		if (!row)
+			return fail_sys(err, REMIT_E_MEMORY, "packages");
+		if (remove_package_layer(p, old, new, row, err) < 0)
+			return -1;
+	}
+	if (unlinkat(store, OLD_LAYERS, AT_REMOVEDIR) < 0)
+		errno = 0; /* some are in use */
+	return 0;
+}
+
 /* Removes requests for layers that no longer exist. Several requests may lead
    to one layer. */
 static void
@@ -261,7 +292,7 @@ remove_unlocked_files(const char *directory)
 int
 package_layer_prune(struct package_layer_prune *p, struct remit_error *err)
 {
-	own_fd int package_layers = package_layer_directory("shelves", err);
+	own_fd int package_layers = package_layer_directory("layers", err);
 	own_fd int new =
 		package_layers < 0 ? -1 : package_layer_directory("new", err);
 	json_auto_t *all = NULL;
@@ -280,6 +311,8 @@ package_layer_prune(struct package_layer_prune *p, struct remit_error *err)
 					      err) < 0)
 			return -1;
 	}
+	if (p->removes_old && remove_old_layers(p, new, err) < 0)
+		return -1;
 	remove_dead_wants(package_layers);
 	remove_unlocked_files("failed");
 	remove_unlocked_files("locks");

@@ -26,6 +26,7 @@ struct package_layer_prune {
 			       UINT64_MAX: no limit), */
 	/* or those whose ids begin with one of these. */
 	const struct list *ids;
+	bool removes_old; /* also all layers that Remit 0.1 made */
 	/* The outcome. */
 	uint64_t removed, in_use, freed_bytes;
 };

@@ -293,7 +293,7 @@ replace_layer(struct package_layer_make *m, const char *id,
 	      struct remit_error *err)
 {
 	own_fd int from = package_layer_directory("new", err);
-	own_fd int to = from < 0 ? -1 : package_layer_directory("shelves", err);
+	own_fd int to = from < 0 ? -1 : package_layer_directory("layers", err);
 	char old[32];
 
 	if (to < 0)

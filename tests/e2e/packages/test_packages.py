@@ -1,6 +1,7 @@
 """packages: installed by a jailed run from an index on loopback, sealed, and then only read."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -623,7 +624,7 @@ def test_time_that_was_too_short_for_one_is_not_held_against_another(shop, index
 def test_what_was_changed_on_disk_is_installed_again(shop, index):
     code = "import dep_one; print(dep_one.one)"
     assert shop.json(code, "--package", "dep_one")["stdout"] == "2\n"
-    (path,) = shop.store.glob("shelves/*/site/dep_one.py")
+    (path,) = shop.store.glob("layers/*/site/dep_one.py")
     before = path.stat()
     path.chmod(0o644)
     path.write_text("one = 3\n")
@@ -662,7 +663,7 @@ def test_prune_to_a_size_removes_what_was_used_longest_ago(shop):
     for wanted in ("dep_one<2", "dep_one>=2"):
         assert shop.json("1", *shop.source, "--package", wanted)["status"] == "ok"
     old, new = sorted((row["used"], row["id"]) for row in json.loads(shop("packages", "list", "--json").stdout))
-    os.utime(shop.store / "shelves" / old[1] / "about", (1, 1))
+    os.utime(shop.store / "layers" / old[1] / "about", (1, 1))
     assert shop("packages", "prune", "--max-bytes", "1G").stdout == "removed 0 (0 B)\n"
     assert shop("packages", "prune", "--max-bytes", "1").stdout.startswith("removed 1 (")
     assert [row["id"] for row in json.loads(shop("packages", "list", "--json").stdout)] == [new[1]]
@@ -683,11 +684,28 @@ def test_list_and_prune(shop):
     wrong = shop("packages", "prune", "nothing")
     assert wrong.returncode == 2 and "nothing" in wrong.stderr
     assert shop("packages", "prune", rows[0]["id"][:12]).stdout.startswith("removed 1 (")
-    os.utime(shop.store / "shelves" / rows[1]["id"] / "about", (1, time.time() - 3600))
+    os.utime(shop.store / "layers" / rows[1]["id"] / "about", (1, time.time() - 3600))
     assert shop("packages", "prune", "--unused", "2h").stdout == "removed 0 (0 B)\n"
     assert shop("packages", "prune", "--unused", "30m").stdout.startswith("removed 1 (")
     assert shop.package_layers() == []
     assert shop("packages", "burn").returncode == 2
+
+
+def test_prune_removes_package_layers_of_the_first_version(shop):
+    """It had them in a directory of another name."""
+    assert shop.json("1", "--package", "dep_one")["status"] == "ok"
+    (shop.store / "layers").rename(shop.store / "shelves")
+    assert shop.package_layers() == []
+    result = shop.json("import dep_one; print(dep_one.one)", "--package", "dep_one")
+    assert result["stdout"] == "2\n" and len(shop.package_layers()) == 1
+    (old,) = (shop.store / "shelves").iterdir()
+    fd = os.open(old, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    assert shop("packages", "prune").stdout == "removed 0 (0 B), 1 in use\n"
+    os.close(fd)
+    assert shop("packages", "prune").stdout.startswith("removed 1 (")
+    assert not (shop.store / "shelves").exists() and len(shop.package_layers()) == 1
+    assert shop("packages", "prune").stdout == "removed 0 (0 B)\n"
 
 
 # ---- the real one ----
