@@ -115,7 +115,8 @@ const struct serve_limit serve_limits_table[] = {
 		.scope = "user",
 		.unit = LIMIT_BYTES,
 		.value = LIMIT_PACKAGE_BYTES,
-		.at = "removes the least recently used",
+		.at = "removes the least recently used of the key with the "
+		      "most",
 	},
 	{
 		.name = "jails, including warm ones",

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/report/screen.h"
 #include "keeper/packages/package_layer_list.h"
+#include "keeper/packages/package_layer_prune.h"
 #include "policy/quantity.h"
 
 /* Digits of an id that people are shown. */

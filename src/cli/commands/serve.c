@@ -13,7 +13,7 @@
 #include "jail/probe/discover.h"
 #include "keeper/keeper.h"
 #include "keeper/packages/install.h"
-#include "keeper/packages/package_layer_list.h"
+#include "keeper/packages/package_layer_prune.h"
 #include "keeper/pool/pool.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"

@@ -254,6 +254,7 @@ install_start(struct install *i, struct remit_error *err)
 		.interpreter = &i->interpreter,
 		.runtime_dir = i->keeper->runtime_dir,
 		.key = i->key,
+		.tenant = i->tenant,
 		.only_checks = i->only_checks,
 		.clients = { -1, -1 },
 	};

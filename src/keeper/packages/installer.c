@@ -12,8 +12,8 @@
 #include "base/file/path.h"
 #include "keeper/packages/installer_run.h"
 #include "keeper/packages/package_layer.h"
-#include "keeper/packages/package_layer_list.h"
 #include "keeper/packages/package_layer_make.h"
+#include "keeper/packages/package_layer_prune.h"
 #include "policy/rules/host_rule.h"
 #include "policy/rules/package_rule.h"
 
@@ -342,7 +342,7 @@ run_install(struct installer_params *o, const struct list *hosts,
 		return -1;
 	if (installer_run_failed(&r, err))
 		return -1;
-	return package_layer_make_finish(&make, o->key, o->policy,
+	return package_layer_make_finish(&make, o->key, o->tenant, o->policy,
 					 o->interpreter, err);
 }
 
@@ -376,36 +376,28 @@ make_package_layer(struct installer_params *o, struct remit_error *err)
 }
 
 /* Clients of a server can choose what is installed, so they must not fill the
-   disk. */
+   disk, and a key must not remove what another has installed. */
 static void
 limit_store(void)
 {
 	struct package_layer_prune prune = {
-		.unused_ms = UINT64_MAX, .max_bytes = PACKAGE_LAYER_STORE_BYTES
+		.max_bytes = PACKAGE_LAYER_STORE_BYTES,
 	};
 	struct remit_error err;
 
-	if (package_layer_prune(&prune, &err) < 0)
+	if (package_layer_prune_shares(&prune, &err) < 0)
 		errno = 0; /* the next installation tries again */
 }
 
-/* Sets m->id to the package layer for this request if one can be used. */
 static bool
-find_package_layer(const struct installer_params *o,
-		   struct installer_message *m)
+find_package_layer(const struct installer_params *o, struct package_layer *out)
 {
-	struct package_layer found = PACKAGE_LAYER_INIT;
-
-	if (package_layer_find(&found, o->key, NULL) != PACKAGE_LAYER_WHOLE)
-		return false;
-	m->event = INSTALLER_DONE;
-	memcpy(m->id, found.id, sizeof(m->id));
-	package_layer_free(&found);
-	return true;
+	return package_layer_find(out, o->key, NULL) == PACKAGE_LAYER_WHOLE;
 }
 
+/* Sets *out to the package layer for this request. */
 static int
-ensure_package_layer(struct installer_params *o, struct installer_message *m,
+ensure_package_layer(struct installer_params *o, struct package_layer *out,
 		     struct remit_error *err)
 {
 	/* Another installer with this lock may take this long for each of its
@@ -417,17 +409,18 @@ ensure_package_layer(struct installer_params *o, struct installer_message *m,
 		return -1;
 	/* Another keeper may have installed the packages, or tried to,
 	   meanwhile. */
-	if (find_package_layer(o, m))
+	if (find_package_layer(o, out))
 		return 0;
 	if (package_layer_failure(o->key, err))
 		return -1;
 	if (make_package_layer(o, err) == 0) {
+		if (!find_package_layer(o, out))
+			return fail(err, REMIT_E_INTERNAL,
+				    "packages were installed but cannot be "
+				    "found");
+		/* The new layer is in use now, so it stays. */
 		limit_store();
-		return find_package_layer(o, m)
-			       ? 0
-			       : fail(err, REMIT_E_INTERNAL,
-				      "packages were installed but cannot be "
-				      "found");
+		return 0;
 	}
 	/* A request with more time may succeed, so do not remember this
 	   failure. */
@@ -455,17 +448,19 @@ void
 installer_main(const struct installer_params *params, pid_t keeper)
 {
 	struct installer_params o = *params;
-	struct installer_message m = { 0 };
+	struct package_layer found = PACKAGE_LAYER_INIT;
+	struct installer_message m = { .event = INSTALLER_DONE };
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != keeper)
 		_exit(1);
 	close_other_fds(&o);
 	umask(077);
-	if (!o.only_checks && ensure_package_layer(&o, &m, &m.error) < 0)
+	if (!o.only_checks && ensure_package_layer(&o, &found, &m.error) < 0)
 		m.event = INSTALLER_FAILED;
-	if (o.only_checks && !find_package_layer(&o, &m))
+	if (o.only_checks && !find_package_layer(&o, &found))
 		m.event = INSTALLER_ABSENT;
+	memcpy(m.id, found.id, sizeof(m.id));
 	send_message(&o, m);
 	_exit(0);
 }

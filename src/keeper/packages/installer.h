@@ -27,6 +27,7 @@ struct installer_params {
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
 	const char *key;		/* of the request */
+	const char *tenant;		/* of the first session, or NULL */
 	bool only_checks;		/* installs nothing */
 	int clients[INSTALLER_CLIENTS]; /* connections to the keeper, one for
 					   each run; -1 if it only checks */

@@ -243,8 +243,9 @@ write_small(int at, const char *name, const char *bytes, size_t len)
 
 static int
 write_about(const struct package_layer_make *m, const char *key,
-	    const struct policy *p, const struct interpreter *in,
-	    const struct totals *t, struct remit_error *err)
+	    const char *tenant, const struct policy *p,
+	    const struct interpreter *in, const struct totals *t,
+	    struct remit_error *err)
 {
 	own(buf) struct buf b = BUF_INIT(PACKAGE_LAYER_ABOUT_MAX);
 	char number[24];
@@ -257,6 +258,8 @@ write_about(const struct package_layer_make *m, const char *key,
 	bad |= record_add(&b, "bytes", number) < 0;
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)t->count);
 	bad |= record_add(&b, "files", number) < 0;
+	if (tenant)
+		bad |= record_add(&b, "tenant", tenant) < 0;
 	for (size_t i = 0; i < p->packages.count; i++)
 		bad |= record_add(&b, "package", p->packages.items[i]) < 0;
 	for (size_t i = 0; i < p->package_direct.count; i++)
@@ -326,8 +329,8 @@ write_want(const char *key, const char *id, struct remit_error *err)
 
 int
 package_layer_make_finish(struct package_layer_make *m, const char *key,
-			  const struct policy *p, const struct interpreter *in,
-			  struct remit_error *err)
+			  const char *tenant, const struct policy *p,
+			  const struct interpreter *in, struct remit_error *err)
 {
 	struct totals t = { .sum = SHA256_INIT };
 	own_fd int site = openat(m->directory, "site",
@@ -343,7 +346,7 @@ package_layer_make_finish(struct package_layer_make *m, const char *key,
 	if (name_all(m, site, &t, err) < 0)
 		return -1;
 	sha256_end(&t.sum, id);
-	if (write_about(m, key, p, in, &t, err) < 0 ||
+	if (write_about(m, key, tenant, p, in, &t, err) < 0 ||
 	    seal_layer(m, site, err) < 0 || replace_layer(m, id, err) < 0)
 		return -1;
 	return write_want(key, id, err);

@@ -39,9 +39,10 @@ int package_layer_make_file(struct package_layer_make *m, const char *path,
 			    uint64_t size, struct remit_error *err) must_check;
 int package_layer_make_add(struct package_layer_make *m, const char *bytes,
 			   size_t len, struct remit_error *err) must_check;
-/* Names all files, seals the layer, and makes it available for this request. */
+/* Names all files, seals the layer, and makes it available for this request of
+   a tenant, or of none (NULL). */
 int package_layer_make_finish(struct package_layer_make *m, const char *key,
-			      const struct policy *p,
+			      const char *tenant, const struct policy *p,
 			      const struct interpreter *in,
 			      struct remit_error *err) must_check;
 void package_layer_make_free(struct package_layer_make *m);

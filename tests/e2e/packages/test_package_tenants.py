@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import select
 import struct
 
@@ -87,3 +88,32 @@ def test_a_check_of_a_large_package_layer_delays_no_other_key(shop, large):
         assert opener in family(s.process.pid)
         held.allow()
         assert answer(waiting)[1]["stdout"] == "500\n"
+
+
+# ---- the limit on disk ----
+
+
+def weigh(path: pathlib.Path, gib: int, used: int) -> None:
+    """Describe a package layer as larger, and used longer ago, than it is."""
+    about = path / "about"
+    about.write_bytes(re.sub(rb"\0bytes\0\d+\0", b"\0bytes\0%d\0" % (gib << 30), about.read_bytes()))
+    os.utime(about, (used, used))
+
+
+def test_packages_of_one_key_do_not_push_those_of_another_off_the_disk(shop, index):  # noqa: F811
+    def install(s, key: str, package: str) -> None:
+        body = {"code": f"import {package}", "policy": {**SMALL, "packages": [package]}}
+        assert s.json("POST", "/v1/runs", body, token=key)["status"] == "ok"
+
+    for name in ("alice_one", "alice_two", "bob_one"):
+        Wheel(name).add(f"{name}.py").write(index.folder)
+    with two_keys(shop.remit, *shop.source[2:], env=shop.env) as (s, alice, bob):
+        install(s, alice, "alice_one")
+        install(s, bob, "bob_one")
+    rows = {row["packages"][0]: row for row in shop.package_layers()}
+    assert {name: row["tenant"] for name, row in rows.items()} == {"alice_one": "alice", "bob_one": "bob"}
+    weigh(shop.store / "layers" / rows["alice_one"]["id"], 9, used=2_000_000)
+    weigh(shop.store / "layers" / rows["bob_one"]["id"], 8, used=1_000_000)
+    with two_keys(shop.remit, *shop.source[2:], env=shop.env) as (s, alice, bob):
+        install(s, alice, "alice_two")
+    assert {row["packages"][0] for row in shop.package_layers()} == {"alice_two", "bob_one"}

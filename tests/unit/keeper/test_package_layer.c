@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 #include "jail/mount/sweep.h"
+#include "keeper/packages/package_layer_list.h"
 #include "keeper/packages/package_layer_make.h"
+#include "keeper/packages/package_layer_prune.h"
 #include "policy/fields/field.h"
 #include "wire/record.h"
 
@@ -72,8 +74,8 @@ give(struct package_layer_make *m, const char *path, const char *bytes,
 
 /* Makes a layer with two files of these names. */
 static int
-make(const char *key, const char *first, const char *second,
-     struct remit_error *err)
+make_for(const char *tenant, const char *key, const char *first,
+	 const char *second, struct remit_error *err)
 {
 	own(package_layer_make) struct package_layer_make m =
 		PACKAGE_LAYER_MAKE_INIT;
@@ -88,7 +90,14 @@ make(const char *key, const char *first, const char *second,
 	give(&m, "out/1", "#!", 2);
 	give(&m, "out/about", about.data, about.len);
 	give(&m, "out/0", "x = 1\n", 6);
-	return package_layer_make_finish(&m, key, &p, &python, err);
+	return package_layer_make_finish(&m, key, tenant, &p, &python, err);
+}
+
+static int
+make(const char *key, const char *first, const char *second,
+     struct remit_error *err)
+{
+	return make_for(NULL, key, first, second, err);
 }
 
 static void
@@ -211,7 +220,7 @@ make_large(const char *key)
 		give(&m, name, "", 0);
 	}
 	give(&m, "out/about", about.data, about.len);
-	if (package_layer_make_finish(&m, key, &p, &python, &err) < 0)
+	if (package_layer_make_finish(&m, key, NULL, &p, &python, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -247,6 +256,88 @@ large_layer_is_checked_by_another_process(void **state)
 	found(key, &other);
 	assert_string_equal(s.id, other.id);
 	assert_false(package_layer_is_same(&s, &other));
+}
+
+/* Makes a layer of a tenant that was last used at this time, and describes it
+   as larger than it is: `bytes` has one digit. */
+static void
+make_sized(const char *key, const char *tenant, char bytes, time_t used)
+{
+	const struct timespec times[2] = { { .tv_sec = used },
+					   { .tv_sec = used } };
+	own(package_layer) struct package_layer s = PACKAGE_LAYER_INIT;
+	own(buf) struct buf about = BUF_INIT(4096);
+	struct remit_error err;
+	char *digit;
+	int fd;
+
+	if (make_for(tenant, key, "x.py", "bin/x", &err) < 0)
+		fail_msg("%s", err.message);
+	found(key, &s);
+	assert_int_equal(package_layer_read_about(s.lock, &about), 0);
+	digit = memmem(about.data, about.len, "\0bytes\0", 7);
+	assert_non_null(digit);
+	digit[7] = bytes;
+	fd = openat(s.lock, "about", O_WRONLY);
+	assert_int_equal(write(fd, about.data, about.len), about.len);
+	close(fd);
+	assert_int_equal(utimensat(s.lock, "about", times, 0), 0);
+}
+
+static size_t
+count_of(const char *tenant)
+{
+	struct remit_error err;
+	json_t *all, *row;
+	size_t i, n = 0;
+
+	assert_int_equal(package_layer_list(&all, &err), 0);
+	json_array_foreach(all, i, row)
+	{
+		const char *name =
+			json_string_value(json_object_get(row, "tenant"));
+
+		n += name && !strcmp(name, tenant);
+	}
+	json_decref(all);
+	return n;
+}
+
+static void
+prune_takes_from_the_tenant_that_has_most(void **state)
+{
+	struct package_layer_prune all = { 0 }, shares = { .max_bytes = 18 };
+	own(package_layer) struct package_layer used = PACKAGE_LAYER_INIT;
+	struct package_layer none = PACKAGE_LAYER_INIT;
+	struct remit_error err;
+
+	(void)state;
+	all.max_bytes = UINT64_MAX;
+	assert_int_equal(package_layer_prune(&all, &err), 0);
+	make_sized("b1", "bob", '8', 1000);
+	make_sized("a1", "alice", '7', 2000);
+	make_sized("a2", "alice", '6', 3000);
+	make_sized("a3", "alice", '5', 4000);
+	assert_int_equal(package_layer_prune_shares(&shares, &err), 0);
+	assert_int_equal(shares.removed, 2);
+	assert_int_equal(shares.freed_bytes, 13);
+	assert_int_equal(count_of("bob"), 1);
+	found("a3", &used);
+	/* A tenant keeps its share even if another uses all it has. */
+	shares.max_bytes = 10;
+	make_sized("b2", "bob", '1', 1000);
+	make_sized("b1", "bob", '3', 1000);
+	make_sized("a4", "alice", '9', 1000);
+	assert_int_equal(package_layer_prune_shares(&shares, &err), 0);
+	assert_int_equal(count_of("bob"), 2);
+	assert_int_equal(count_of("alice"), 1);
+	assert_int_equal(package_layer_find(&none, "a4", NULL),
+			 PACKAGE_LAYER_ABSENT);
+	shares.in_use = 0;
+	shares.max_bytes = 8;
+	assert_int_equal(package_layer_prune_shares(&shares, &err), 0);
+	assert_int_equal(count_of("bob"), 2);
+	assert_int_equal(shares.in_use, 1);
 }
 
 static void
@@ -304,8 +395,9 @@ files_must_be_numbered_and_complete(void **state)
 	assert_int_equal(package_layer_make_file(&m, "out/0", 2, &err), 0);
 	assert_int_equal(package_layer_make_add(&m, "abc", 3, &err), -1);
 	assert_int_equal(package_layer_make_file(&m, "out/1", 2, &err), -1);
-	assert_int_equal(package_layer_make_finish(&m, KEY, &p, &python, &err),
-			 -1);
+	assert_int_equal(
+		package_layer_make_finish(&m, KEY, NULL, &p, &python, &err),
+		-1);
 }
 
 /* After kill -9 the lock is gone, but the directory is not. */
@@ -423,6 +515,7 @@ main(void)
 		cmocka_unit_test(layer_is_found_and_read_only),
 		cmocka_unit_test(changed_layer_is_not_used),
 		cmocka_unit_test(large_layer_is_checked_by_another_process),
+		cmocka_unit_test(prune_takes_from_the_tenant_that_has_most),
 		cmocka_unit_test(hostile_names_leave_no_files),
 		cmocka_unit_test(files_must_be_numbered_and_complete),
 		cmocka_unit_test(incomplete_layer_is_removed_by_the_next_one),
