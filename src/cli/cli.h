@@ -55,8 +55,8 @@ void cli_warn(const struct policy *p);
 bool cli_needs_private(const struct policy *p);
 
 /* What the shared keeper says of itself, and where it is. */
-int cli_ask_keeper(json_t **out, char *path, size_t size,
-		   struct remit_error *err) must_check;
+int cli_query_keeper(json_t **out, char *path, size_t size,
+		     struct remit_error *err) must_check;
 
 /* The caller's policy from flags, complete. */
 int cli_policy(const struct flags *fl, struct policy *out,

@@ -41,7 +41,7 @@ cli_error(const struct remit_error *err)
 /* The tier of this machine, where no policy and no flag names one. Not the one
    without a wall: an environment is inherited, often without being read. */
 static int
-take_tier(struct policy *p, struct remit_error *err)
+tier_from_environment(struct policy *p, struct remit_error *err)
 {
 	const char *named = getenv("REMIT_TIER");
 
@@ -63,7 +63,7 @@ cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
 {
 	if (policy_init(out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
-	if (take_tier(out, err) < 0)
+	if (tier_from_environment(out, err) < 0)
 		return -1;
 	return flags_apply(fl, out, err);
 }
@@ -129,7 +129,7 @@ cli_parse(const struct command *c, void *target, int argc, char **argv,
 }
 
 static const struct command *
-find_in(const struct command *const *list, const char *name)
+command_in_list(const struct command *const *list, const char *name)
 {
 	for (; *list; list++)
 		if (!strcmp((*list)->options.name, name))
@@ -140,11 +140,11 @@ find_in(const struct command *const *list, const char *name)
 const struct command *
 cli_find(const char *name)
 {
-	const struct command *found = find_in(commands, name);
+	const struct command *found = command_in_list(commands, name);
 
 	for (const struct command *const *c = commands; *c && !found; c++)
 		if ((*c)->verbs)
-			found = find_in((*c)->verbs, name);
+			found = command_in_list((*c)->verbs, name);
 	return found;
 }
 
@@ -165,7 +165,7 @@ print_help(const struct command *c)
 }
 
 static void
-help(void)
+print_usage(void)
 {
 	printf("Usage: remit COMMAND [OPTION...]\n\n"
 	       "Runs Python that a language model wrote, strictly within its "
@@ -180,7 +180,7 @@ help(void)
 
 /* No option comes before the command but these. */
 static int
-unknown_option(const char *name)
+report_unknown_option(const char *name)
 {
 	struct nearest n = NEAREST_INIT(name);
 	const char *near;
@@ -198,13 +198,13 @@ unknown_option(const char *name)
 }
 
 static int
-unknown(const char *name)
+report_unknown_command(const char *name)
 {
 	struct nearest n = NEAREST_INIT(name);
 	const char *near;
 
 	if (name[0] == '-')
-		return unknown_option(name);
+		return report_unknown_option(name);
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			nearest_try(&n, (*c)->options.name, (*c)->options.name);
@@ -216,7 +216,7 @@ unknown(const char *name)
 }
 
 static int
-unknown_verb(const struct command *c, const char *verb)
+report_unknown_verb(const struct command *c, const char *verb)
 {
 	fprintf(stderr, "remit: \"%.60s\": what to do with %s is", verb,
 		c->options.name);
@@ -228,7 +228,7 @@ unknown_verb(const struct command *c, const char *verb)
 }
 
 static int
-start(const struct command *c, int argc, char **argv)
+dispatch_command(const struct command *c, int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "-";
 	char name[64];
@@ -238,22 +238,22 @@ start(const struct command *c, int argc, char **argv)
 	if (!c->verbs)
 		return c->run(argc, argv);
 	if (verb[0] == '-')
-		return start(c->verbs[0], argc, argv);
+		return dispatch_command(c->verbs[0], argc, argv);
 	snprintf(name, sizeof(name), "%s %s", c->options.name, verb);
 	for (const struct command *const *v = c->verbs; *v; v++)
 		if (!strcmp((*v)->options.name, name))
-			return start(*v, argc - 1, argv + 1);
-	return unknown_verb(c, verb);
+			return dispatch_command(*v, argc - 1, argv + 1);
+	return report_unknown_verb(c, verb);
 }
 
 int
 main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
-	const struct command *c = find_in(commands, name);
+	const struct command *c = command_in_list(commands, name);
 
 	if (c)
-		return start(c, argc - 1, argv + 1);
+		return dispatch_command(c, argc - 1, argv + 1);
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
 		printf("remit %s, %s, with%s the APIs of %s\n", remit_version(),
 		       tls_library_version(), foreign_is_built ? "" : "out",
@@ -262,8 +262,8 @@ main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") ||
 	    !strcmp(name, "help")) {
-		help();
+		print_usage();
 		return 0;
 	}
-	return unknown(name);
+	return report_unknown_command(name);
 }

@@ -6,8 +6,8 @@
 
 /* LOCAL or LOCAL:JAILPATH; a colon in LOCAL needs the second form. */
 static int
-add_file(void *target, const struct option *row, const char *text,
-	 struct remit_error *err)
+add_file_option(void *target, const struct option *row, const char *text,
+		struct remit_error *err)
 {
 	struct run_options *o = target;
 	struct remit_file *all =
@@ -118,7 +118,7 @@ const struct option run_option_rows[] = {
 			  "or below it; "
 			  "without _PATH_ the file has the last part of its "
 			  "name.",
-		.set = add_file,
+		.set = add_file_option,
 	},
 	{
 		.name = "artifacts",

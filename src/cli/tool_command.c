@@ -17,7 +17,7 @@
 #define OUTPUT_MAX ((size_t)64 * 1024 * 1024)
 
 /* One call that a thread looks after. */
-struct duty {
+struct tool_process {
 	const struct tool_command *tool;
 	struct remit_tool_call *call;
 	char *input;
@@ -32,8 +32,8 @@ static void
 tool_crew_open(struct tool_crew *crew)
 {
 	pthread_mutex_init(&crew->lock, NULL);
-	pthread_cond_init(&crew->left, NULL);
-	crew->at_work = 0;
+	pthread_cond_init(&crew->idle, NULL);
+	crew->running = 0;
 }
 
 /* When all are gone: after the run, at once. */
@@ -41,15 +41,15 @@ static void
 tool_crew_free(struct tool_crew *crew)
 {
 	pthread_mutex_lock(&crew->lock);
-	while (crew->at_work)
-		pthread_cond_wait(&crew->left, &crew->lock);
+	while (crew->running)
+		pthread_cond_wait(&crew->idle, &crew->lock);
 	pthread_mutex_unlock(&crew->lock);
 	pthread_mutex_destroy(&crew->lock);
-	pthread_cond_destroy(&crew->left);
+	pthread_cond_destroy(&crew->idle);
 }
 
 static void
-duty_free(struct duty *d)
+tool_process_free(struct tool_process *d)
 {
 	own_fd_close(&d->in);
 	own_fd_close(&d->out);
@@ -62,7 +62,7 @@ duty_free(struct duty *d)
 
 /* Between fork and exec, in a process of threads: system calls only. */
 static void
-become(const char *command, int in, int out, pid_t parent)
+exec_command(const char *command, int in, int out, pid_t parent)
 {
 	sigset_t none;
 
@@ -79,7 +79,7 @@ become(const char *command, int in, int out, pid_t parent)
 }
 
 static int
-start(struct duty *d)
+start_command(struct tool_process *d)
 {
 	int in[2], out[2];
 	pid_t parent = getpid();
@@ -93,7 +93,7 @@ start(struct duty *d)
 	}
 	d->pid = fork();
 	if (d->pid == 0)
-		become(d->tool->command, in[0], out[1], parent);
+		exec_command(d->tool->command, in[0], out[1], parent);
 	/* It does so itself, but may be killed before it has come to it. */
 	if (d->pid > 0)
 		setpgid(d->pid, d->pid);
@@ -106,7 +106,7 @@ start(struct duty *d)
 }
 
 static void
-give_input(struct duty *d)
+write_input(struct tool_process *d)
 {
 	ssize_t n =
 		write(d->in, d->input + d->written, d->input_len - d->written);
@@ -121,7 +121,7 @@ give_input(struct duty *d)
 }
 
 static void
-take_output(struct duty *d)
+read_output(struct tool_process *d)
 {
 	char piece[64 * 1024];
 	ssize_t n = read(d->out, piece, sizeof(piece));
@@ -136,10 +136,10 @@ take_output(struct duty *d)
 
 /* Until it closes its output, or nobody wants the answer any more. */
 static void
-attend(struct duty *d)
+pump_pipes(struct tool_process *d)
 {
 	if (!d->input_len)
-		give_input(d);
+		write_input(d);
 	while (d->out >= 0 && !d->too_long) {
 		struct pollfd fds[] = {
 			{ .fd = remit_tool_call_over_fd(d->call),
@@ -153,15 +153,15 @@ attend(struct duty *d)
 		if (fds[0].revents)
 			return;
 		if (fds[1].revents)
-			give_input(d);
+			write_input(d);
 		if (fds[2].revents)
-			take_output(d);
+			read_output(d);
 	}
 }
 
 /* It may have closed its output and live on: the answer is its end. */
 static bool
-wait_for(struct duty *d, int *status)
+wait_for_exit(struct tool_process *d, int *status)
 {
 	while (waitpid(d->pid, status, WNOHANG) == 0) {
 		struct pollfd over = {
@@ -178,7 +178,7 @@ wait_for(struct duty *d, int *status)
 /* ---- the answer ---- */
 
 static void
-reply_text(struct duty *d)
+reply_text(struct tool_process *d)
 {
 	size_t len = d->output.len;
 	const char *text = buf_text(&d->output);
@@ -201,7 +201,7 @@ reply_text(struct duty *d)
 }
 
 static void
-answer(struct duty *d, bool ended, int status)
+reply_outcome(struct tool_process *d, bool ended, int status)
 {
 	char why[80];
 
@@ -225,35 +225,35 @@ answer(struct duty *d, bool ended, int status)
 }
 
 static void *
-serve(void *arg)
+run_call(void *arg)
 {
-	struct duty *d = arg;
+	struct tool_process *d = arg;
 	struct tool_crew *crew = d->tool->crew;
 	int status = 0;
 	bool ended = false;
 
-	if (start(d) < 0) {
+	if (start_command(d) < 0) {
 		remit_tool_fail(d->call, "the command cannot be started");
 	} else {
-		attend(d);
-		ended = !d->too_long && wait_for(d, &status);
+		pump_pipes(d);
+		ended = !d->too_long && wait_for_exit(d, &status);
 		/* What it left behind, and itself if it goes on. */
 		kill(-d->pid, SIGKILL);
 		if (!ended)
 			waitpid(d->pid, NULL, 0);
-		answer(d, ended, status);
+		reply_outcome(d, ended, status);
 	}
-	duty_free(d);
+	tool_process_free(d);
 	pthread_mutex_lock(&crew->lock);
-	crew->at_work--;
-	pthread_cond_signal(&crew->left);
+	crew->running--;
+	pthread_cond_signal(&crew->idle);
 	pthread_mutex_unlock(&crew->lock);
 	return NULL;
 }
 
 /* The arguments, or the text if there is no more to them than that. */
 static int
-set_input(struct duty *d, const char *arguments, size_t len)
+set_input(struct tool_process *d, const char *arguments, size_t len)
 {
 	json_auto_t *doc = json_loadb(arguments, len, JSON_ALLOW_NUL, NULL);
 	const json_t *text = json_object_get(doc, "text");
@@ -276,14 +276,14 @@ tool_command_call(void *user, struct remit_tool_call *call,
 		  const char *arguments, size_t len)
 {
 	const struct tool_command *tool = user;
-	struct duty *d = calloc(1, sizeof(*d));
+	struct tool_process *d = calloc(1, sizeof(*d));
 	pthread_t thread;
 
 	if (!d) {
 		remit_tool_fail(call, "no memory");
 		return;
 	}
-	*d = (struct duty){
+	*d = (struct tool_process){
 		.tool = tool,
 		.call = call,
 		.in = -1,
@@ -291,17 +291,17 @@ tool_command_call(void *user, struct remit_tool_call *call,
 		.output = BUF_INIT(OUTPUT_MAX),
 	};
 	pthread_mutex_lock(&tool->crew->lock);
-	tool->crew->at_work++;
+	tool->crew->running++;
 	pthread_mutex_unlock(&tool->crew->lock);
 	if (set_input(d, arguments, len) == 0 &&
-	    pthread_create(&thread, NULL, serve, d) == 0) {
+	    pthread_create(&thread, NULL, run_call, d) == 0) {
 		pthread_detach(thread);
 		return;
 	}
 	pthread_mutex_lock(&tool->crew->lock);
-	tool->crew->at_work--;
+	tool->crew->running--;
 	pthread_mutex_unlock(&tool->crew->lock);
-	duty_free(d);
+	tool_process_free(d);
 	remit_tool_fail(call, "no memory");
 }
 
@@ -321,8 +321,8 @@ find_command(const struct tool_options *o, const char *name)
 /* The name before the "=" in *name, and the text after it; NULL with an error
    if there is not both. */
 static const char *
-split(const struct option *row, const char *text, char **name,
-      struct remit_error *err)
+split_name_value(const struct option *row, const char *text, char **name,
+		 struct remit_error *err)
 {
 	const char *equals = strchr(text, '=');
 
@@ -340,12 +340,12 @@ split(const struct option *row, const char *text, char **name,
 }
 
 static int
-add_tool(void *target, const struct option *row, const char *text,
-	 struct remit_error *err)
+add_tool_option(void *target, const struct option *row, const char *text,
+		struct remit_error *err)
 {
 	struct tool_options *o = target;
 	own_mem char *name = NULL;
-	const char *command = split(row, text, &name, err);
+	const char *command = split_name_value(row, text, &name, err);
 	struct tool_command *all;
 
 	if (!command)
@@ -369,7 +369,7 @@ named_tool(const struct tool_options *o, const struct option *row,
 	own_mem char *name = NULL;
 	struct tool_command *c;
 
-	*value = split(row, text, &name, err);
+	*value = split_name_value(row, text, &name, err);
 	if (!*value)
 		return NULL;
 	c = find_command(o, name);
@@ -414,7 +414,8 @@ set_schema(void *target, const struct option *row, const char *text,
 
 /* The place of the text in the choices of the row. */
 static int
-choose(const struct option *row, const char *value, struct remit_error *err)
+choice_index(const struct option *row, const char *value,
+	     struct remit_error *err)
 {
 	for (int i = 0; row->choices[i]; i++)
 		if (!strcmp(row->choices[i], value))
@@ -429,7 +430,7 @@ set_result(void *target, const struct option *row, const char *text,
 {
 	const char *value;
 	struct tool_command *c = named_tool(target, row, text, &value, err);
-	int chosen = c ? choose(row, value, err) : -1;
+	int chosen = c ? choice_index(row, value, err) : -1;
 
 	if (chosen < 0)
 		return -1;
@@ -443,7 +444,7 @@ set_approval(void *target, const struct option *row, const char *text,
 {
 	const char *value;
 	struct tool_command *c = named_tool(target, row, text, &value, err);
-	int chosen = c ? choose(row, value, err) : -1;
+	int chosen = c ? choice_index(row, value, err) : -1;
 
 	if (chosen < 0)
 		return -1;
@@ -477,7 +478,7 @@ const struct option tool_option_rows[] = {
 			"only "
 			"argument is called _text_; its output is the result. "
 			"An exit code other than 0 is a _ToolError_.",
-		.set = add_tool,
+		.set = add_tool_option,
 	},
 	{
 		.name = "tool-help",

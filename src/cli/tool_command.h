@@ -18,8 +18,8 @@
 /* The threads that wait for commands. */
 struct tool_crew {
 	pthread_mutex_t lock;
-	pthread_cond_t left;
-	size_t at_work;
+	pthread_cond_t idle;
+	size_t running;
 };
 
 struct tool_command {

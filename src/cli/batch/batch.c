@@ -22,13 +22,13 @@ batch_stop(struct batch *b, enum batch_end end, const struct remit_error *why)
 		if (why)
 			b->error = *why;
 	}
-	pthread_cond_broadcast(&b->has_room);
+	pthread_cond_broadcast(&b->has_space);
 	pthread_mutex_unlock(&b->lock);
 	raise_event(b->stop_fd);
 }
 
 struct batch_count
-batch_look(struct batch *b)
+batch_count_now(struct batch *b)
 {
 	struct batch_count c;
 
@@ -39,7 +39,7 @@ batch_look(struct batch *b)
 }
 
 static enum batch_end
-end_of(struct batch *b)
+batch_end_of(struct batch *b)
 {
 	enum batch_end end;
 
@@ -53,21 +53,21 @@ end_of(struct batch *b)
 
 /* False if there is nothing to wait for any more. */
 static bool
-wait_for_room(struct batch *b)
+wait_for_space(struct batch *b)
 {
 	bool goes_on;
 
 	pthread_mutex_lock(&b->lock);
 	while (b->end == BATCH_GOES_ON &&
-	       !batch_sequence_has_room(&b->sequence, b->taken))
-		pthread_cond_wait(&b->has_room, &b->lock);
+	       !batch_sequence_has_space(&b->sequence, b->fetched))
+		pthread_cond_wait(&b->has_space, &b->lock);
 	goes_on = b->end == BATCH_GOES_ON;
 	pthread_mutex_unlock(&b->lock);
 	return goes_on;
 }
 
 static int
-refuse(struct batch_job *job, const char *message)
+refuse_job(struct batch_job *job, const char *message)
 {
 	struct remit_error why;
 
@@ -77,21 +77,21 @@ refuse(struct batch_job *job, const char *message)
 }
 
 static int
-parse_long(struct batch *b, struct batch_job *job, struct remit_error *err)
+parse_long_line(struct batch *b, struct batch_job *job, struct remit_error *err)
 {
 	if (batch_job_init(job, b->lines->number, err) < 0)
 		return -1;
-	return refuse(job, "a job is at most 64 MiB long");
+	return refuse_job(job, "a job is at most 64 MiB long");
 }
 
 static int
-parse(struct batch *b, struct batch_job *job, struct remit_error *err)
+parse_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 {
 	const struct batch_lines *l = b->lines;
 	bool is_new;
 
 	if (l->is_long)
-		return parse_long(b, job, err);
+		return parse_long_line(b, job, err);
 	if (batch_job_parse(job, buf_text(&l->line), l->line.len, l->number,
 			    b->policy, err) < 0)
 		return -1;
@@ -100,12 +100,12 @@ parse(struct batch *b, struct batch_job *job, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "ids");
 	}
 	if (!is_new && !job->is_bad)
-		return refuse(job, "another job before it has the same id");
+		return refuse_job(job, "another job before it has the same id");
 	return 0;
 }
 
 static void
-skip(struct batch *b, struct batch_job *job)
+skip_job(struct batch *b, struct batch_job *job)
 {
 	batch_job_free(job);
 	pthread_mutex_lock(&b->lock);
@@ -122,11 +122,11 @@ next_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 	while ((a = batch_lines_next(b->lines, err)) == BATCH_LINES_GIVEN) {
 		if (batch_lines_is_blank(b->lines))
 			continue;
-		if (parse(b, job, err) < 0)
+		if (parse_job(b, job, err) < 0)
 			return BATCH_LINES_ERROR;
 		if (!batch_resume_is_done(b->done, job))
 			break;
-		skip(b, job);
+		skip_job(b, job);
 	}
 	return a;
 }
@@ -134,17 +134,17 @@ next_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 /* False if there are no more. Jobs are taken in the order of their lines, and
    `sequence` counts them. */
 static bool
-take(struct batch *b, struct batch_job *job, uint64_t *sequence)
+fetch_job(struct batch *b, struct batch_job *job, uint64_t *sequence)
 {
 	enum batch_lines_answer a = BATCH_LINES_END;
 	struct remit_error err;
 
-	pthread_mutex_lock(&b->taking);
-	if (wait_for_room(b))
+	pthread_mutex_lock(&b->reading);
+	if (wait_for_space(b))
 		a = next_job(b, job, &err);
 	if (a == BATCH_LINES_GIVEN)
-		*sequence = b->taken++;
-	pthread_mutex_unlock(&b->taking);
+		*sequence = b->fetched++;
+	pthread_mutex_unlock(&b->reading);
 	if (a == BATCH_LINES_ERROR)
 		batch_stop(b, BATCH_FAILED, &err);
 	return a == BATCH_LINES_GIVEN;
@@ -153,8 +153,8 @@ take(struct batch *b, struct batch_job *job, uint64_t *sequence)
 /* ---- running ---- */
 
 static int
-run(struct batch *b, const struct batch_job *job, struct batch_result *out,
-    struct remit_error *err)
+run_job(struct batch *b, const struct batch_job *job, struct batch_result *out,
+	struct remit_error *err)
 {
 	struct remit_job run = job->run;
 	struct remit_result *res;
@@ -196,10 +196,10 @@ get_result(struct batch *b, const struct batch_job *job,
 		failed = batch_result_of_error(out, job->id, job->line,
 					       &job->why, &err);
 	else
-		failed = run(b, job, out, &err);
+		failed = run_job(b, job, out, &err);
 	if (failed < 0)
 		batch_stop(b, BATCH_FAILED, &err);
-	if (end_of(b) == BATCH_GOES_ON)
+	if (batch_end_of(b) == BATCH_GOES_ON)
 		return true;
 	batch_result_free(out);
 	return false;
@@ -213,8 +213,8 @@ next_result(struct batch *b, struct batch_result *out)
 	bool is_there;
 
 	pthread_mutex_lock(&b->lock);
-	is_there = batch_sequence_take(&b->sequence, out);
-	pthread_cond_signal(&b->has_room);
+	is_there = batch_sequence_pop(&b->sequence, out);
+	pthread_cond_signal(&b->has_space);
 	pthread_mutex_unlock(&b->lock);
 	return is_there;
 }
@@ -224,7 +224,7 @@ write_result(struct batch *b, const struct batch_result *r)
 {
 	struct remit_error err;
 
-	if (end_of(b) == BATCH_FAILED)
+	if (batch_end_of(b) == BATCH_FAILED)
 		return;
 	if (batch_output_write(b->output, &r->line, &err) < 0) {
 		batch_stop(b, BATCH_FAILED, &err);
@@ -239,7 +239,7 @@ write_result(struct batch *b, const struct batch_result *r)
 
 /* Hand a result over, and write those whose turn it is. */
 static void
-give(struct batch *b, uint64_t sequence, struct batch_result *r)
+deliver_result(struct batch *b, uint64_t sequence, struct batch_result *r)
 {
 	pthread_mutex_lock(&b->writing);
 	pthread_mutex_lock(&b->lock);
@@ -267,17 +267,17 @@ end_thread(struct batch *b)
 }
 
 static void *
-work(void *arg)
+thread_main(void *arg)
 {
 	struct batch *b = arg;
 	struct batch_job job;
 	uint64_t sequence;
 
-	while (take(b, &job, &sequence)) {
+	while (fetch_job(b, &job, &sequence)) {
 		struct batch_result r = { 0 };
 
 		if (get_result(b, &job, &r))
-			give(b, sequence, &r);
+			deliver_result(b, sequence, &r);
 		batch_job_free(&job);
 	}
 	end_thread(b);
@@ -289,7 +289,8 @@ start_threads(struct batch *b, struct remit_error *err)
 {
 	b->working = b->threads;
 	while (b->started < b->threads) {
-		errno = pthread_create(&b->handles[b->started], NULL, work, b);
+		errno = pthread_create(&b->handles[b->started], NULL,
+				       thread_main, b);
 		if (errno) {
 			fail_sys(err, REMIT_E_KERNEL, "start a thread");
 			batch_stop(b, BATCH_FAILED, err);
@@ -301,15 +302,15 @@ start_threads(struct batch *b, struct remit_error *err)
 }
 
 static int
-prepare(struct batch *b, struct remit_error *err)
+batch_prepare(struct batch *b, struct remit_error *err)
 {
-	size_t room = b->in_order ? (size_t)AHEAD * b->threads : 0;
+	size_t capacity = b->in_order ? (size_t)AHEAD * b->threads : 0;
 
 	b->ended_fd = eventfd(0, EFD_CLOEXEC);
 	b->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (b->ended_fd < 0 || b->stop_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
-	if (batch_sequence_init(&b->sequence, room) < 0)
+	if (batch_sequence_init(&b->sequence, capacity) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "batch");
 	b->lines->stop_fd = b->stop_fd;
 	if (batch_job_policy(&b->policy_text, b->policy, err) < 0)
@@ -318,7 +319,7 @@ prepare(struct batch *b, struct remit_error *err)
 }
 
 static void
-release(struct batch *b)
+batch_release(struct batch *b)
 {
 	own_fd_close(&b->ended_fd);
 	own_fd_close(&b->stop_fd);
@@ -330,13 +331,13 @@ release(struct batch *b)
 int
 batch_start(struct batch *b, struct remit_error *err)
 {
-	pthread_mutex_init(&b->taking, NULL);
+	pthread_mutex_init(&b->reading, NULL);
 	pthread_mutex_init(&b->writing, NULL);
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_cond_init(&b->has_room, NULL);
+	pthread_cond_init(&b->has_space, NULL);
 	b->seen = (struct batch_ids)BATCH_IDS_INIT;
-	if (prepare(b, err) < 0) {
-		release(b);
+	if (batch_prepare(b, err) < 0) {
+		batch_release(b);
 		return -1;
 	}
 	if (start_threads(b, err) < 0) {
@@ -352,5 +353,5 @@ batch_finish(struct batch *b)
 	for (unsigned i = 0; i < b->started; i++)
 		pthread_join(b->handles[i], NULL);
 	batch_runner_close(&b->runner);
-	release(b);
+	batch_release(b);
 }

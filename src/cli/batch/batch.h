@@ -42,16 +42,16 @@ struct batch {
 	int ended_fd;
 
 	/* Of whoever takes a job. */
-	pthread_mutex_t taking;
+	pthread_mutex_t reading;
 	struct batch_ids seen;
-	uint64_t taken;
+	uint64_t fetched;
 
 	/* Of whoever writes a result. It may be held for long. */
 	pthread_mutex_t writing;
 
 	/* Of all; it is never held while anything is waited for. */
 	pthread_mutex_t lock;
-	pthread_cond_t has_room;
+	pthread_cond_t has_space;
 	struct batch_sequence sequence;
 	struct batch_count count;
 	enum batch_end end;
@@ -75,7 +75,7 @@ int batch_start(struct batch *b, struct remit_error *err) must_check;
 void batch_stop(struct batch *b, enum batch_end end,
 		const struct remit_error *why);
 /* How far it is. */
-struct batch_count batch_look(struct batch *b);
+struct batch_count batch_count_now(struct batch *b);
 /* Wait for the threads, and release everything. */
 void batch_finish(struct batch *b);
 

@@ -34,7 +34,7 @@ is_number(const char *text)
 /* %XX for all that is not plain; a text that looks like a number must not be
    taken for one, and a whole name never begins with a dot or dash. */
 static void
-encode(const char *text, struct buf *out)
+encode_name(const char *text, struct buf *out)
 {
 	bool hide_first = is_number(text);
 
@@ -57,7 +57,7 @@ name_text(const char *text, char out[BATCH_DIRECTORY_NAME])
 	own(buf) struct buf whole = BUF_INIT(8 * 1024);
 	char sum[SHA256_TEXT];
 
-	encode(text, &whole);
+	encode_name(text, &whole);
 	if (whole.len < BATCH_DIRECTORY_NAME) {
 		snprintf(out, BATCH_DIRECTORY_NAME, "%s",
 			 whole.len ? whole.data : "%");

@@ -7,35 +7,35 @@
 /* The slot of an id, or the free one where it would be. Ids that somebody
    chose to collide cost time, no more: the text decides. */
 static size_t
-find(const struct batch_ids *s, const char *id)
+ids_find(const struct batch_ids *s, const char *id)
 {
 	struct hash h = HASH_INIT;
 	size_t at;
 
 	hash_text(&h, id);
-	at = (size_t)h.value & (s->room - 1);
+	at = (size_t)h.value & (s->capacity - 1);
 	while (s->slots[at] && strcmp(s->text.data + s->slots[at] - 1, id) != 0)
-		at = (at + 1) & (s->room - 1);
+		at = (at + 1) & (s->capacity - 1);
 	return at;
 }
 
 /* At most half full, so that a free slot is near. */
 static int
-grow(struct batch_ids *s)
+ids_grow(struct batch_ids *s)
 {
 	struct batch_ids more = { .text = s->text };
 
-	if (s->count < s->room / 2)
+	if (s->count < s->capacity / 2)
 		return 0;
-	more.room = s->room ? 2 * s->room : 64;
+	more.capacity = s->capacity ? 2 * s->capacity : 64;
 	more.count = s->count;
-	more.slots = calloc(more.room, sizeof(*more.slots));
+	more.slots = calloc(more.capacity, sizeof(*more.slots));
 	if (!more.slots)
 		return -1;
-	for (size_t i = 0; i < s->room; i++)
+	for (size_t i = 0; i < s->capacity; i++)
 		if (s->slots[i])
-			more.slots[find(&more, s->text.data + s->slots[i] -
-						       1)] = s->slots[i];
+			more.slots[ids_find(&more, s->text.data + s->slots[i] -
+							   1)] = s->slots[i];
 	free(s->slots);
 	*s = more;
 	return 0;
@@ -44,7 +44,7 @@ grow(struct batch_ids *s)
 bool
 batch_ids_has(const struct batch_ids *s, const char *id)
 {
-	return s->room && s->slots[find(s, id)];
+	return s->capacity && s->slots[ids_find(s, id)];
 }
 
 int
@@ -52,9 +52,9 @@ batch_ids_add(struct batch_ids *s, const char *id, bool *is_new)
 {
 	size_t begin = s->text.len, at;
 
-	if (grow(s) < 0)
+	if (ids_grow(s) < 0)
 		return -1;
-	at = find(s, id);
+	at = ids_find(s, id);
 	*is_new = !s->slots[at];
 	if (!*is_new)
 		return 0;

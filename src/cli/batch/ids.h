@@ -10,7 +10,7 @@
 struct batch_ids {
 	struct buf text; /* the ids, each with its NUL */
 	size_t *slots;	 /* 1 + where in `text` an id begins; 0: free */
-	size_t room;	 /* a power of two, or 0 */
+	size_t capacity; /* a power of two, or 0 */
 	size_t count;
 };
 

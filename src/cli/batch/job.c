@@ -9,13 +9,14 @@
 #include "policy/nearest.h"
 
 /* What a key's function needs. */
-struct taking {
+struct job_parsing {
 	struct batch_job *job;
 	const struct policy *base;
 };
 
 static int
-take_id(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_id(const struct job_parsing *t, const json_t *value,
+	 struct remit_error *err)
 {
 	const char *text = "";
 	char *id;
@@ -38,7 +39,8 @@ take_id(const struct taking *t, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_code(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_code(const struct job_parsing *t, const json_t *value,
+	   struct remit_error *err)
 {
 	if (!json_is_string(value))
 		return json_value_wrong_type(value, "a string", "code", err);
@@ -48,13 +50,15 @@ take_code(const struct taking *t, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_name(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_name(const struct job_parsing *t, const json_t *value,
+	   struct remit_error *err)
 {
 	return json_value_string(value, &t->job->run.name, "name", err);
 }
 
 static int
-take_argv(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_argv(const struct job_parsing *t, const json_t *value,
+	   struct remit_error *err)
 {
 	char place[32];
 	json_t *item;
@@ -77,7 +81,8 @@ take_argv(const struct taking *t, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_stdin(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_stdin(const struct job_parsing *t, const json_t *value,
+	    struct remit_error *err)
 {
 	if (!json_is_string(value))
 		return json_value_wrong_type(value, "a string", "stdin", err);
@@ -88,8 +93,8 @@ take_stdin(const struct taking *t, const json_t *value, struct remit_error *err)
 
 /* {"local": "a.csv"} or {"local": "a.csv", "path": "in/a.csv"} */
 static int
-take_file(const json_t *value, struct remit_file *out, const char *place,
-	  struct remit_error *err)
+parse_file(const json_t *value, struct remit_file *out, const char *place,
+	   struct remit_error *err)
 {
 	const json_t *local = json_object_get(value, "local");
 	const json_t *path = json_object_get(value, "path");
@@ -109,7 +114,8 @@ take_file(const json_t *value, struct remit_file *out, const char *place,
 }
 
 static int
-take_files(const struct taking *t, const json_t *value, struct remit_error *err)
+parse_files(const struct job_parsing *t, const json_t *value,
+	    struct remit_error *err)
 {
 	char place[32];
 	json_t *item;
@@ -124,7 +130,7 @@ take_files(const struct taking *t, const json_t *value, struct remit_error *err)
 	json_array_foreach(value, i, item)
 	{
 		snprintf(place, sizeof(place), "files[%zu]", i);
-		if (take_file(item, &t->job->files[i], place, err) < 0)
+		if (parse_file(item, &t->job->files[i], place, err) < 0)
 			return -1;
 	}
 	t->job->run.files = t->job->files;
@@ -133,8 +139,8 @@ take_files(const struct taking *t, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_policy(const struct taking *t, const json_t *value,
-	    struct remit_error *err)
+parse_policy(const struct job_parsing *t, const json_t *value,
+	     struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 	own_mem char *text = NULL;
@@ -154,28 +160,29 @@ take_policy(const struct taking *t, const json_t *value,
 
 static const struct key {
 	const char *name;
-	int (*take)(const struct taking *t, const json_t *value,
-		    struct remit_error *err);
+	int (*parse)(const struct job_parsing *t, const json_t *value,
+		     struct remit_error *err);
 	bool needed;
 } keys[] = {
 	/* First: what is wrong with the others is said by its name. */
-	{ .name = "id", .take = take_id },
-	{ .name = "code", .take = take_code, .needed = true },
-	{ .name = "name", .take = take_name },
-	{ .name = "argv", .take = take_argv },
-	{ .name = "stdin", .take = take_stdin },
-	{ .name = "files", .take = take_files },
-	{ .name = "policy", .take = take_policy },
+	{ .name = "id", .parse = parse_id },
+	{ .name = "code", .parse = parse_code, .needed = true },
+	{ .name = "name", .parse = parse_name },
+	{ .name = "argv", .parse = parse_argv },
+	{ .name = "stdin", .parse = parse_stdin },
+	{ .name = "files", .parse = parse_files },
+	{ .name = "policy", .parse = parse_policy },
 };
 
 static int
-take_key(const struct taking *t, const struct key *k, struct remit_error *err)
+parse_key(const struct job_parsing *t, const struct key *k,
+	  struct remit_error *err)
 {
 	const json_t *value = json_object_get(t->job->doc, k->name);
 
 	if (!value && k->needed)
 		return fail(err, REMIT_E_INPUT, "the %s is missing", k->name);
-	return value ? k->take(t, value, err) : 0;
+	return value ? k->parse(t, value, err) : 0;
 }
 
 static int
@@ -197,17 +204,17 @@ check_known(const char *name, struct remit_error *err)
 }
 
 static int
-take_keys(struct batch_job *j, const struct policy *base,
-	  struct remit_error *err)
+parse_keys(struct batch_job *j, const struct policy *base,
+	   struct remit_error *err)
 {
-	struct taking t = { .job = j, .base = base };
+	struct job_parsing t = { .job = j, .base = base };
 	const char *name;
 	json_t *value;
 
 	if (!json_is_object(j->doc))
 		return fail(err, REMIT_E_INPUT, "a job is a JSON object");
 	j->exports = base->artifact_export_paths.count > 0;
-	if (take_key(&t, &keys[0], err) < 0)
+	if (parse_key(&t, &keys[0], err) < 0)
 		return -1;
 	json_object_foreach(j->doc, name, value)
 	{
@@ -215,14 +222,14 @@ take_keys(struct batch_job *j, const struct policy *base,
 			return -1;
 	}
 	for (size_t i = 1; i < ARRAY_LEN(keys); i++)
-		if (take_key(&t, &keys[i], err) < 0)
+		if (parse_key(&t, &keys[i], err) < 0)
 			return -1;
 	return 0;
 }
 
 static int
-decode(struct batch_job *j, const char *text, size_t len,
-       struct remit_error *err)
+load_document(struct batch_job *j, const char *text, size_t len,
+	      struct remit_error *err)
 {
 	char shown[JSON_ERROR_TEXT_LENGTH];
 	json_error_t why;
@@ -257,7 +264,8 @@ batch_job_parse(struct batch_job *j, const char *text, size_t len,
 {
 	if (batch_job_init(j, line, err) < 0)
 		return -1;
-	if (decode(j, text, len, err) == 0 && take_keys(j, base, err) == 0)
+	if (load_document(j, text, len, err) == 0 &&
+	    parse_keys(j, base, err) == 0)
 		return 0;
 	if (err->code != REMIT_E_INPUT) {
 		batch_job_free(j);

@@ -5,7 +5,7 @@
 
 /* Wait for more of the file, or for the end of all waiting. */
 static int
-wait_for(struct batch_lines *l, struct remit_error *err)
+wait_for_input(struct batch_lines *l, struct remit_error *err)
 {
 	struct pollfd fds[2] = {
 		{ .fd = l->fd, .events = POLLIN },
@@ -21,13 +21,13 @@ wait_for(struct batch_lines *l, struct remit_error *err)
 
 /* More of the file; at its end, or once stopped, there is none. */
 static int
-fill(struct batch_lines *l, struct remit_error *err)
+lines_refill(struct batch_lines *l, struct remit_error *err)
 {
 	ssize_t n;
 
 	l->at = l->have = 0;
 	do {
-		if (wait_for(l, err) < 0)
+		if (wait_for_input(l, err) < 0)
 			return -1;
 		if (l->is_stopped)
 			return 0;
@@ -41,8 +41,8 @@ fill(struct batch_lines *l, struct remit_error *err)
 }
 
 static int
-add(struct batch_lines *l, const char *bytes, size_t len,
-    struct remit_error *err)
+line_append(struct batch_lines *l, const char *bytes, size_t len,
+	    struct remit_error *err)
 {
 	if (l->is_long || buf_add(&l->line, bytes, len) == 0)
 		return 0;
@@ -67,7 +67,7 @@ batch_lines_next(struct batch_lines *l, struct remit_error *err)
 		size_t len;
 
 		if (l->at == l->have) {
-			if (fill(l, err) < 0)
+			if (lines_refill(l, err) < 0)
 				return BATCH_LINES_ERROR;
 			if (!l->have)
 				break;
@@ -75,7 +75,7 @@ batch_lines_next(struct batch_lines *l, struct remit_error *err)
 		}
 		newline = memchr(from, '\n', l->have - l->at);
 		len = newline ? (size_t)(newline - from) : l->have - l->at;
-		if (add(l, from, len, err) < 0)
+		if (line_append(l, from, len, err) < 0)
 			return BATCH_LINES_ERROR;
 		l->is_torn = !newline;
 		len += newline != NULL;

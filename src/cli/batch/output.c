@@ -60,7 +60,8 @@ add_line(const struct batch_lines *l, const char *name, struct batch_ids *done,
 /* Only what looks like a result that was begun: another file may be one line
    without a newline, and be of use to somebody. */
 static int
-cut(const struct batch_lines *l, const char *name, struct remit_error *err)
+cut_torn_line(const struct batch_lines *l, const char *name,
+	      struct remit_error *err)
 {
 	size_t known = l->line.len < strlen(head) ? l->line.len : strlen(head);
 
@@ -87,7 +88,7 @@ batch_resume_read(int fd, const char *name, struct batch_ids *done,
 
 	while ((a = batch_lines_next(&l, err)) == BATCH_LINES_GIVEN) {
 		if (l.is_torn)
-			return cut(&l, name, err);
+			return cut_torn_line(&l, name, err);
 		if (!batch_lines_is_blank(&l) &&
 		    add_line(&l, name, done, err) < 0)
 			return -1;
@@ -130,9 +131,9 @@ check_other(const struct batch_output *o, const struct stat *st, int input,
 
 /* What is in the file already. */
 static int
-take_over(const struct batch_output *o, const struct stat *st,
-	  enum batch_output_mode mode, struct batch_ids *done,
-	  struct remit_error *err)
+prepare_existing(const struct batch_output *o, const struct stat *st,
+		 enum batch_output_mode mode, struct batch_ids *done,
+		 struct remit_error *err)
 {
 	switch (mode) {
 	case BATCH_OUTPUT_RESUME:
@@ -186,7 +187,7 @@ batch_output_open(struct batch_output *o, const char *path,
 	if (fstat(new.fd, &st) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "%s", new.name);
 	if (check_other(&new, &st, input, err) < 0 ||
-	    (path && take_over(&new, &st, mode, done, err) < 0))
+	    (path && prepare_existing(&new, &st, mode, done, err) < 0))
 		return -1;
 	*o = (struct batch_output){ .fd = take_fd(&new.fd), .name = new.name };
 	return 0;
@@ -194,7 +195,7 @@ batch_output_open(struct batch_output *o, const char *path,
 
 /* Take the beginning of a line back, if it is the last thing in a file. */
 static void
-take_back(const struct batch_output *o, size_t written)
+undo_partial_write(const struct batch_output *o, size_t written)
 {
 	off_t at = lseek(o->fd, 0, SEEK_CUR);
 	struct stat st;
@@ -233,7 +234,7 @@ batch_output_write(const struct batch_output *o, const struct buf *line,
 		    (errno == EAGAIN && wait_until_writable(o) == 0))
 			continue;
 		fail_sys(err, REMIT_E_KERNEL, "write to %s", o->name);
-		take_back(o, written);
+		undo_partial_write(o, written);
 		return -1;
 	}
 	return 0;

@@ -130,7 +130,7 @@ columns_of(int fd)
 
 /* A terminal that is gone is no reason to end. */
 static void
-put(const char *text, size_t len)
+write_bar(const char *text, size_t len)
 {
 	if (write(2, text, len) < 0)
 		return;
@@ -146,12 +146,12 @@ batch_bar_draw(const struct batch_bar *b, const struct batch_count *c,
 	if (b->is_on &&
 	    batch_bar_show(b, c, wall_ms, columns_of(2), &line) == 0 &&
 	    buf_addf(&out, "%s%s", clear, line.data) == 0)
-		put(out.data, out.len);
+		write_bar(out.data, out.len);
 }
 
 void
 batch_bar_clear(const struct batch_bar *b)
 {
 	if (b->is_on)
-		put(clear, sizeof(clear) - 1);
+		write_bar(clear, sizeof(clear) - 1);
 }

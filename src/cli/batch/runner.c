@@ -44,7 +44,7 @@ batch_runner_close(struct batch_runner *d)
 /* Nobody begins a run with a keeper that is lost: so its last user leaves
    soon, and replaces it. */
 static int
-enter(struct batch_runner *d, struct remit_error *err)
+runner_enter(struct batch_runner *d, struct remit_error *err)
 {
 	bool is_there;
 
@@ -60,7 +60,7 @@ enter(struct batch_runner *d, struct remit_error *err)
 }
 
 static void
-leave(struct batch_runner *d, bool found_dead)
+runner_leave(struct batch_runner *d, bool found_dead)
 {
 	pthread_mutex_lock(&d->lock);
 	d->users--;
@@ -80,10 +80,10 @@ run_once(struct batch_runner *d, const struct remit_job *job,
 {
 	int failed;
 
-	if (enter(d, err) < 0)
+	if (runner_enter(d, err) < 0)
 		return -1;
 	failed = remit_run(d->remit, job, out, err);
-	leave(d, failed && err->code == REMIT_E_GONE);
+	runner_leave(d, failed && err->code == REMIT_E_GONE);
 	return failed;
 }
 

@@ -206,7 +206,7 @@ make_artifacts(const char *path, struct remit_error *err)
 }
 
 static enum batch_output_mode
-mode_of(const struct batch_options *o)
+output_mode(const struct batch_options *o)
 {
 	if (o->resume)
 		return BATCH_OUTPUT_RESUME;
@@ -262,8 +262,8 @@ watch_signals(sigset_t *watched)
 
 /* Until the last thread has ended. */
 static void
-watch(struct batch *b, const struct batch_bar *bar, int signals,
-      uint64_t begun_ms)
+watch_batch(struct batch *b, const struct batch_bar *bar, int signals,
+	    uint64_t begun_ms)
 {
 	struct pollfd fds[2] = {
 		{ .fd = b->ended_fd, .events = POLLIN },
@@ -276,7 +276,7 @@ watch(struct batch *b, const struct batch_bar *bar, int signals,
 		int n = poll(fds, 2, bar->is_on ? REDRAW_MS : -1);
 
 		if (n == 0) {
-			struct batch_count c = batch_look(b);
+			struct batch_count c = batch_count_now(b);
 
 			batch_bar_draw(bar, &c, now_ms() - begun_ms);
 		}
@@ -292,7 +292,7 @@ watch(struct batch *b, const struct batch_bar *bar, int signals,
 }
 
 static void
-say_how_to_go_on(const struct batch_options *o)
+print_how_to_resume(const struct batch_options *o)
 {
 	if (o->output)
 		fprintf(stderr,
@@ -306,7 +306,8 @@ say_how_to_go_on(const struct batch_options *o)
 }
 
 static int
-say_end(const struct batch_options *o, const struct batch *b, uint64_t wall_ms)
+print_end(const struct batch_options *o, const struct batch *b,
+	  uint64_t wall_ms)
 {
 	bool interrupted = b->end == BATCH_INTERRUPTED;
 	bool all_ran = batch_count_all_ran(&b->count);
@@ -321,15 +322,15 @@ say_end(const struct batch_options *o, const struct batch *b, uint64_t wall_ms)
 		fprintf(stderr, "remit: %s%s\n",
 			interrupted ? "interrupted: " : "", text.data);
 	if (b->end != BATCH_GOES_ON)
-		say_how_to_go_on(o);
+		print_how_to_resume(o);
 	if (interrupted)
 		return INTERRUPTED;
 	return b->end == BATCH_FAILED || !all_ran ? CLI_FAILED : 0;
 }
 
 static int
-perform(const struct batch_options *o, struct batch *b,
-	const struct batch_bar *bar, struct remit_error *err)
+run_batch(const struct batch_options *o, struct batch *b,
+	  const struct batch_bar *bar, struct remit_error *err)
 {
 	sigset_t watched;
 	own_fd int signals = watch_signals(&watched);
@@ -339,18 +340,18 @@ perform(const struct batch_options *o, struct batch *b,
 		return fail_sys(err, REMIT_E_KERNEL, "signalfd");
 	if (batch_start(b, err) < 0)
 		return -1;
-	watch(b, bar, signals, begun_ms);
+	watch_batch(b, bar, signals, begun_ms);
 	batch_bar_clear(bar);
 	/* All is written. A keeper that takes its time to leave must not hold
 	   up whoever wants to leave at once. */
 	sigprocmask(SIG_UNBLOCK, &watched, NULL);
 	batch_finish(b);
-	return say_end(o, b, now_ms() - begun_ms);
+	return print_end(o, b, now_ms() - begun_ms);
 }
 
 static int
-open_and_perform(const struct batch_options *o, const struct policy *policy,
-		 struct remit_error *err)
+open_and_run(const struct batch_options *o, const struct policy *policy,
+	     struct remit_error *err)
 {
 	own_fd int input = open_input(o, err);
 	own(batch_output) struct batch_output output = { .fd = -1 };
@@ -373,18 +374,18 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 
 	audit.path = o->audit;
 	if (input < 0 ||
-	    batch_output_open(&output, o->output, mode_of(o), input, &done,
+	    batch_output_open(&output, o->output, output_mode(o), input, &done,
 			      err) < 0 ||
 	    audit_open(&audit, err) < 0 ||
 	    make_artifacts(o->artifacts, err) < 0)
 		return -1;
 	prepare_bar(&bar, o, input, output.fd);
 	cli_warn(policy);
-	return perform(o, &b, &bar, err);
+	return run_batch(o, &b, &bar, err);
 }
 
 static int
-run(int argc, char **argv)
+batch_command(int argc, char **argv)
 {
 	own(batch_options) struct batch_options o = { 0 };
 	own(policy) struct policy policy = { 0 };
@@ -395,7 +396,7 @@ run(int argc, char **argv)
 	    batch_options_settle(&o, &err) == 0 &&
 	    cli_policy(&o.flags, &policy, &err) == 0 &&
 	    batch_options_check(&o, &policy, &err) == 0)
-		exit_code = open_and_perform(&o, &policy, &err);
+		exit_code = open_and_run(&o, &policy, &err);
 	return exit_code < 0 ? cli_error(&err) : exit_code;
 }
 
@@ -418,5 +419,5 @@ const struct command command_batch = {
 			FLAGS_TABLE(struct batch_options, flags),
 		},
 	},
-	.run = run,
+	.run = batch_command,
 };

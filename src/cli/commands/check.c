@@ -53,7 +53,7 @@ static const struct option check_rows[] = {
 };
 
 static int
-parse(struct check *c, int argc, char **argv, struct remit_error *err)
+check_parse(struct check *c, int argc, char **argv, struct remit_error *err)
 {
 	if (cli_parse(&command_check, c, argc, argv, err) < 0)
 		return -1;
@@ -77,8 +77,8 @@ make_policy(const struct check *c, struct policy *p, struct remit_error *err)
 }
 
 static int
-look(const struct check *c, struct policy *p, json_t **result,
-     struct remit_error *err)
+run_validator(const struct check *c, struct policy *p, json_t **result,
+	      struct remit_error *err)
 {
 	struct remit_options opt = {
 		.command_path = "/proc/self/exe",
@@ -110,7 +110,8 @@ look(const struct check *c, struct policy *p, json_t **result,
 
 /* The exit code, or -1. */
 static int
-answer(const struct check *c, const json_t *result, struct remit_error *err)
+print_findings(const struct check *c, const json_t *result,
+	       struct remit_error *err)
 {
 	json_t *error = json_object_get(result, "error");
 	json_t *findings = json_object_get(error, "findings");
@@ -142,7 +143,7 @@ answer(const struct check *c, const json_t *result, struct remit_error *err)
 }
 
 static int
-run(int argc, char **argv)
+check_command(int argc, char **argv)
 {
 	own(check) struct check c = { .text = BUF_INIT(PROGRAM_MAX) };
 	own(policy) struct policy policy = { 0 };
@@ -150,11 +151,11 @@ run(int argc, char **argv)
 	struct remit_error err;
 	int exit_code = -1;
 
-	if (parse(&c, argc, argv, &err) == 0 &&
+	if (check_parse(&c, argc, argv, &err) == 0 &&
 	    make_policy(&c, &policy, &err) == 0 &&
 	    program_read(&c.text, c.code, c.path, &err) == 0 &&
-	    look(&c, &policy, &result, &err) == 0)
-		exit_code = answer(&c, result, &err);
+	    run_validator(&c, &policy, &result, &err) == 0)
+		exit_code = print_findings(&c, result, &err);
 	return exit_code < 0 ? cli_error(&err) : exit_code;
 }
 
@@ -168,5 +169,5 @@ const struct command command_check = {
 			FLAGS_TABLE(struct check, flags),
 		},
 	},
-	.run = run,
+	.run = check_command,
 };

@@ -48,7 +48,7 @@ struct wanted {
 };
 
 static int
-run(int argc, char **argv)
+completion_command(int argc, char **argv)
 {
 	struct wanted w = { 0 };
 	struct remit_error err;
@@ -100,5 +100,5 @@ const struct command command_completion = {
 			   "completion)\"",
 		.tables = { { .rows = completion_rows } },
 	},
-	.run = run,
+	.run = completion_command,
 };

@@ -14,7 +14,7 @@
 #include "serve/compat/foreign.h"
 
 static bool
-works(const struct host *h, enum tier tier)
+tier_works(const struct host *h, enum tier tier)
 {
 	return host_lacks(h, tier) == CAN_COUNT;
 }
@@ -22,11 +22,11 @@ works(const struct host *h, enum tier tier)
 static void
 print_tiers(const struct host *h, bool python)
 {
-	bool local = works(h, TIER_LOCAL) && python;
+	bool local = tier_works(h, TIER_LOCAL) && python;
 
 	printf("The tier \"local\" %s.\n",
 	       local ? "works here" : "does not work here");
-	if (!local && python && works(h, TIER_LANDLOCK))
+	if (!local && python && tier_works(h, TIER_LANDLOCK))
 		printf("The tier \"landlock\", a weaker wall, works here if "
 		       "you "
 		       "name it: --preset landlock.\n");
@@ -121,8 +121,9 @@ print_json(const struct site *s, const struct remit_error *python,
 		if (t == TIER_LOCAL || t == TIER_LANDLOCK)
 			json_object_set_new(
 				doc, tiers[t].name,
-				json_boolean(works(&s->host, (enum tier)t) &&
-					     !python));
+				json_boolean(
+					tier_works(&s->host, (enum tier)t) &&
+					!python));
 	json_object_set_new(doc, "python",
 			    python ? json_null()
 				   : json_string(s->interpreter.executable));
@@ -149,7 +150,7 @@ doctor_free(struct doctor *d)
 }
 
 static int
-examine(const struct doctor *d, struct remit_error *err)
+examine_host(const struct doctor *d, struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 	own(site) struct site site = { 0 };
@@ -169,11 +170,11 @@ examine(const struct doctor *d, struct remit_error *err)
 	else
 		print_host(&site, &policy, bad ? &python : NULL,
 			   uncached ? &cache : NULL);
-	return works(&site.host, TIER_LOCAL) && !bad ? 0 : 1;
+	return tier_works(&site.host, TIER_LOCAL) && !bad ? 0 : 1;
 }
 
 static int
-run(int argc, char **argv)
+doctor_command(int argc, char **argv)
 {
 	own(doctor) struct doctor d = { 0 };
 	struct remit_error err;
@@ -186,7 +187,7 @@ run(int argc, char **argv)
 		       cgroup_home_clean(true), workspace_clean());
 		return 0;
 	}
-	exit_code = examine(&d, &err);
+	exit_code = examine_host(&d, &err);
 	return exit_code < 0 ? cli_error(&err) : exit_code;
 }
 
@@ -217,5 +218,5 @@ const struct command command_doctor = {
 			FLAGS_TABLE(struct doctor, flags),
 		},
 	},
-	.run = run,
+	.run = doctor_command,
 };

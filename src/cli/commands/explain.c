@@ -47,7 +47,7 @@ print_plan(const struct plan *p)
 }
 
 static int
-explain(const struct policy *policy, bool json, struct remit_error *err)
+explain_policy(const struct policy *policy, bool json, struct remit_error *err)
 {
 	own(site) struct site site = { 0 };
 	own(plan) struct plan plan = { 0 };
@@ -76,7 +76,7 @@ struct request {
 };
 
 static int
-run(int argc, char **argv)
+explain_command(int argc, char **argv)
 {
 	own(policy) struct policy policy = { 0 };
 	struct request r = { 0 };
@@ -85,7 +85,7 @@ run(int argc, char **argv)
 
 	failed = cli_parse(&command_explain, &r, argc, argv, &err) < 0 ||
 		 cli_policy(&r.flags, &policy, &err) < 0 ||
-		 explain(&policy, r.json, &err) < 0;
+		 explain_policy(&policy, r.json, &err) < 0;
 	flags_free(&r.flags);
 	return failed ? cli_error(&err) : 0;
 }
@@ -110,5 +110,5 @@ const struct command command_explain = {
 			FLAGS_TABLE(struct request, flags),
 		},
 	},
-	.run = run,
+	.run = explain_command,
 };

@@ -20,7 +20,7 @@ wanted_free(struct wanted *w)
 }
 
 static int
-print(struct wanted *w, struct remit_error *err)
+print_instructions(struct wanted *w, struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 	json_auto_t *doc = NULL;
@@ -50,13 +50,13 @@ print(struct wanted *w, struct remit_error *err)
 }
 
 static int
-run(int argc, char **argv)
+instructions_command(int argc, char **argv)
 {
 	own(wanted) struct wanted w = { 0 };
 	struct remit_error err;
 
 	if (cli_parse(&command_instructions, &w, argc, argv, &err) < 0 ||
-	    print(&w, &err) < 0)
+	    print_instructions(&w, &err) < 0)
 		return cli_error(&err);
 	return 0;
 }
@@ -88,5 +88,5 @@ const struct command command_instructions = {
 			FLAGS_TABLE(struct wanted, flags),
 		},
 	},
-	.run = run,
+	.run = instructions_command,
 };

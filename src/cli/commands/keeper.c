@@ -89,7 +89,7 @@ keeper_settle(struct keeper_call *c, struct remit_error *err)
 }
 
 static int
-serve(struct keeper_call *c, struct remit_error *err)
+keeper_serve(struct keeper_call *c, struct remit_error *err)
 {
 	if (c->opt.control_fd < 0) {
 		if (cli_policy(&c->flags, &c->policy, err) < 0)
@@ -104,7 +104,7 @@ serve(struct keeper_call *c, struct remit_error *err)
 }
 
 static int
-run(int argc, char **argv)
+keeper_command(int argc, char **argv)
 {
 	struct keeper_call c = {
 		.opt = { .control_fd = -1, .listen_fd = -1 },
@@ -112,7 +112,7 @@ run(int argc, char **argv)
 	};
 	struct remit_error err;
 	int failed = cli_parse(&command_keeper, &c, argc, argv, &err) < 0 ||
-		     keeper_settle(&c, &err) < 0 || serve(&c, &err) < 0;
+		     keeper_settle(&c, &err) < 0 || keeper_serve(&c, &err) < 0;
 
 	flags_free(&c.flags);
 	policy_free(&c.policy);
@@ -174,5 +174,5 @@ const struct command command_keeper = {
 			FLAGS_TABLE(struct keeper_call, flags),
 		},
 	},
-	.run = run,
+	.run = keeper_command,
 };

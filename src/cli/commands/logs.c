@@ -66,7 +66,7 @@ struct wanted {
 };
 
 static int
-run(int argc, char **argv)
+logs_command(int argc, char **argv)
 {
 	struct wanted w = { 0 };
 	struct remit_error err;
@@ -74,7 +74,7 @@ run(int argc, char **argv)
 	char path[108];
 
 	if (cli_parse(&command_logs, &w, argc, argv, &err) < 0 ||
-	    cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
+	    cli_query_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
 	if (print_runs(json_object_get(doc, "runs"), w.run_id, w.json) ||
 	    !w.run_id)
@@ -107,5 +107,5 @@ const struct command command_logs = {
 		.summary = "show the last runs of the shared keeper",
 		.tables = { { .rows = logs_rows } },
 	},
-	.run = run,
+	.run = logs_command,
 };

@@ -44,7 +44,7 @@ add_usage(const struct command *c, struct buf *out)
 
 /* The text for a line such as "@OPTIONS run@", without its last "@". */
 static int
-expand(const char *mark, struct buf *out, struct remit_error *err)
+expand_mark(const char *mark, struct buf *out, struct remit_error *err)
 {
 	const char *name = strchr(mark, ' ');
 	const struct command *c = name ? cli_find(name + 1) : NULL;
@@ -74,7 +74,7 @@ fill_in(char *page, struct buf *out, struct remit_error *err)
 
 		if (n > 1 && line[0] == '@' && line[n - 1] == '@') {
 			line[n - 1] = '\0';
-			failed = expand(line, out, err);
+			failed = expand_mark(line, out, err);
 		} else if (buf_addf(out, "%s\n", line) < 0) {
 			failed = fail_sys(err, REMIT_E_MEMORY, "man page");
 		}
@@ -89,7 +89,7 @@ struct wanted {
 };
 
 static int
-run(int argc, char **argv)
+man_command(int argc, char **argv)
 {
 	own(buf) struct buf page = BUF_INIT(PAGE_MAX),
 			    text = BUF_INIT(PAGE_MAX);
@@ -127,5 +127,5 @@ const struct command command_man = {
 		.tables = { { .rows = man_rows } },
 	},
 	.hidden = true,
-	.run = run,
+	.run = man_command,
 };

@@ -52,7 +52,7 @@ struct wanted {
 };
 
 static int
-run(int argc, char **argv)
+matrix_command(int argc, char **argv)
 {
 	static struct matrix m;
 	struct wanted w = { 0 };
@@ -93,5 +93,5 @@ const struct command command_matrix = {
 			   "machine",
 		.tables = { { .rows = matrix_rows } },
 	},
-	.run = run,
+	.run = matrix_command,
 };

@@ -43,7 +43,7 @@ static const struct {
 
 /* NULL: one is no UTF-8, which a configuration cannot hold. */
 static json_t *
-arguments(int argc, char **argv)
+arguments_without_install(int argc, char **argv)
 {
 	json_t *list = json_pack("[s]", "mcp");
 	int failed = 0;
@@ -67,7 +67,7 @@ mcp_install_print(unsigned client, int argc, char **argv,
 		  struct remit_error *err)
 {
 	own_mem char *directory = NULL, *text = NULL, *command = NULL;
-	json_auto_t *args = arguments(argc, argv);
+	json_auto_t *args = arguments_without_install(argc, argv);
 	json_auto_t *doc = NULL;
 	unsigned i = client - 1;
 
@@ -118,7 +118,7 @@ static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
 /* One line, whole. Nobody who does not read any more needs an answer: the end
    of input is the end of us. */
 static void
-put(const char *json, size_t len)
+write_message(const char *json, size_t len)
 {
 	pthread_mutex_lock(&out_lock);
 	if (fwrite(json, 1, len, stdout) == len)
@@ -131,7 +131,7 @@ static void
 on_send(void *user, const char *json, size_t len)
 {
 	(void)user;
-	put(json, len);
+	write_message(json, len);
 }
 
 static void
@@ -140,21 +140,21 @@ on_end(void *user, const char *json, size_t len, int code)
 	(void)user;
 	(void)code;
 	if (json)
-		put(json, len);
+		write_message(json, len);
 }
 
 static const struct mcp_sink sink = { .send = on_send, .end = on_end };
 
 /* ---- signals ---- */
 
-static int leaving[2] = { -1, -1 };
+static int stop_pipe[2] = { -1, -1 };
 
 /* Not restarted: a client that does not read must not keep us. */
 static void
 on_signal(int number)
 {
 	(void)number;
-	if (write(leaving[1], "", 1) < 0)
+	if (write(stop_pipe[1], "", 1) < 0)
 		_exit(CLI_FAILED);
 }
 
@@ -164,7 +164,7 @@ watch_signals(struct remit_error *err)
 	struct sigaction leave = { .sa_handler = on_signal };
 
 	signal(SIGPIPE, SIG_IGN);
-	if (pipe2(leaving, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	sigaction(SIGTERM, &leave, NULL);
 	sigaction(SIGINT, &leave, NULL);
@@ -175,7 +175,7 @@ watch_signals(struct remit_error *err)
 /* ---- messages in ---- */
 
 static void
-take_line(struct frontend *d)
+handle_line(struct frontend *d)
 {
 	const char *text = buf_text(&d->line);
 	size_t len = d->line.len;
@@ -190,7 +190,7 @@ take_line(struct frontend *d)
 }
 
 static void
-add(struct frontend *d, const char *bytes, size_t len)
+append_to_line(struct frontend *d, const char *bytes, size_t len)
 {
 	/* One byte too many says all: the reader refuses it. */
 	if (d->too_long)
@@ -211,36 +211,36 @@ refuse_line(struct frontend *d)
 		 MCP_MESSAGE_MAX);
 	text = mcp_write_error(NULL, &fault);
 	if (text)
-		put(text, strlen(text));
+		write_message(text, strlen(text));
 	buf_free(&d->line);
 	d->line = (struct buf)BUF_INIT(MCP_MESSAGE_MAX + 1);
 	d->too_long = false;
 }
 
 static void
-take_bytes(struct frontend *d, const char *bytes, size_t len)
+handle_bytes(struct frontend *d, const char *bytes, size_t len)
 {
 	while (len) {
 		const char *end = memchr(bytes, '\n', len);
 		size_t n = end ? (size_t)(end - bytes) : len;
 
-		add(d, bytes, n);
+		append_to_line(d, bytes, n);
 		if (!end)
 			return;
 		if (d->too_long)
 			refuse_line(d);
 		else
-			take_line(d);
+			handle_line(d);
 		bytes += n + 1;
 		len -= n + 1;
 	}
 }
 
 static int
-listen_to_client(struct frontend *d, struct remit_error *err)
+serve_client(struct frontend *d, struct remit_error *err)
 {
 	struct pollfd in[] = { { .fd = 0, .events = POLLIN },
-			       { .fd = leaving[0], .events = POLLIN } };
+			       { .fd = stop_pipe[0], .events = POLLIN } };
 	char piece[READ_PIECE];
 	ssize_t n = 1;
 
@@ -256,7 +256,7 @@ listen_to_client(struct frontend *d, struct remit_error *err)
 		if (n < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "read");
 		if (n > 0)
-			take_bytes(d, piece, (size_t)n);
+			handle_bytes(d, piece, (size_t)n);
 		n = n < 0 ? 1 : n;
 	}
 	return 0;
@@ -265,7 +265,7 @@ listen_to_client(struct frontend *d, struct remit_error *err)
 /* ---- the whole ---- */
 
 static int
-open_all(struct frontend *d, struct remit_error *err)
+frontend_open(struct frontend *d, struct remit_error *err)
 {
 	struct remit_options how = {
 		.command_path = "/proc/self/exe",
@@ -322,7 +322,7 @@ frontend_free(struct frontend *d)
 }
 
 static int
-run(int argc, char **argv)
+mcp_command(int argc, char **argv)
 {
 	own(frontend) struct frontend d = { .line = BUF_INIT(MCP_MESSAGE_MAX +
 							     1) };
@@ -337,8 +337,8 @@ run(int argc, char **argv)
 		return 0;
 	}
 	cli_warn(&d.policy);
-	if (watch_signals(&err) < 0 || open_all(&d, &err) < 0 ||
-	    listen_to_client(&d, &err) < 0)
+	if (watch_signals(&err) < 0 || frontend_open(&d, &err) < 0 ||
+	    serve_client(&d, &err) < 0)
 		return cli_error(&err);
 	return 0;
 }
@@ -369,5 +369,5 @@ const struct command command_mcp = {
 			FLAGS_TABLE(struct frontend, flags),
 		},
 	},
-	.run = run,
+	.run = mcp_command,
 };

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 static int
-print(json_t *doc)
+print_document(json_t *doc)
 {
 	struct remit_error err;
 
@@ -32,7 +32,7 @@ wanted_free(struct wanted *w)
 }
 
 static int
-run(int argc, char **argv)
+policy_command(int argc, char **argv)
 {
 	own(policy) struct policy policy = { 0 };
 	own(wanted) struct wanted w = { 0 };
@@ -41,10 +41,10 @@ run(int argc, char **argv)
 	if (cli_parse(&command_policy, &w, argc, argv, &err) < 0)
 		return cli_error(&err);
 	if (w.fields)
-		return print(field_table_to_json());
+		return print_document(field_table_to_json());
 	if (cli_policy(&w.flags, &policy, &err) < 0)
 		return cli_error(&err);
-	return print(policy_to_json(&policy));
+	return print_document(policy_to_json(&policy));
 }
 
 static const struct option policy_rows[] = {
@@ -69,5 +69,5 @@ const struct command command_policy = {
 			FLAGS_TABLE(struct wanted, flags),
 		},
 	},
-	.run = run,
+	.run = policy_command,
 };

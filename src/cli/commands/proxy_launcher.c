@@ -14,7 +14,7 @@ struct request {
 };
 
 static int
-run(int argc, char **argv)
+proxy_launcher_command(int argc, char **argv)
 {
 	struct request r = { 0 };
 	struct remit_error err;
@@ -45,5 +45,5 @@ const struct command command_proxy_launcher = {
 		.tables = { { .rows = proxy_launcher_rows } },
 	},
 	.hidden = true,
-	.run = run,
+	.run = proxy_launcher_command,
 };

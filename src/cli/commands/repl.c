@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ask/ask.h"
 #include "cli/cli.h"
+#include "cli/prompt/prompt.h"
 #include "cli/repl/lines.h"
 #include "cli/report/screen.h"
 #include "cli/tool_command.h"
@@ -44,7 +44,7 @@ on_interrupt(int number)
 }
 
 static void
-show(struct screen *screen, int fd, const char *bytes, size_t len)
+write_shown(struct screen *screen, int fd, const char *bytes, size_t len)
 {
 	own(buf) struct buf shown = BUF_INIT(8 * len + 512);
 
@@ -58,8 +58,8 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
 	struct repl *r = user;
 
-	show(stream == REMIT_STDOUT ? &r->out : &r->err, (int)stream, bytes,
-	     len);
+	write_shown(stream == REMIT_STDOUT ? &r->out : &r->err, (int)stream,
+		    bytes, len);
 }
 
 /* A terminal shows text. */
@@ -73,8 +73,8 @@ on_display(void *user, const struct remit_display *d)
 
 		if (strcmp(p->mime, "text/plain") != 0)
 			continue;
-		show(&r->out, 1, p->bytes, p->len);
-		show(&r->out, 1, "\n", 1);
+		write_shown(&r->out, 1, p->bytes, p->len);
+		write_shown(&r->out, 1, "\n", 1);
 	}
 }
 
@@ -82,7 +82,7 @@ static enum remit_answer
 on_question(void *user, const struct remit_question *q)
 {
 	(void)user;
-	return question_ask(q, NULL, -1);
+	return question_prompt(q, NULL, -1);
 }
 
 /* ---- cells ---- */
@@ -95,7 +95,7 @@ session_of(const struct remit_result *res, json_t **doc)
 }
 
 static bool
-is(const json_t *row, const char *key, const char *word)
+has_text(const json_t *row, const char *key, const char *word)
 {
 	const char *text = json_string_value(json_object_get(row, key));
 
@@ -104,7 +104,7 @@ is(const json_t *row, const char *key, const char *word)
 
 /* What was kept is gone; whoever sits there goes on. */
 static int
-renew(struct repl *r, struct remit_error *err)
+reset_ended_session(struct repl *r, struct remit_error *err)
 {
 	fprintf(stderr, "remit: all variables and files are gone; here is a "
 			"fresh jail\n");
@@ -112,8 +112,8 @@ renew(struct repl *r, struct remit_error *err)
 }
 
 static int
-take_result(struct repl *r, const struct remit_result *res,
-	    struct remit_error *err)
+handle_result(struct repl *r, const struct remit_result *res,
+	      struct remit_error *err)
 {
 	json_auto_t *doc = NULL;
 	const json_t *session = session_of(res, &doc);
@@ -129,7 +129,8 @@ take_result(struct repl *r, const struct remit_result *res,
 		r->leaves = true;
 		return 0;
 	}
-	return is(session, "state", "ended") ? renew(r, err) : 0;
+	return has_text(session, "state", "ended") ? reset_ended_session(r, err)
+						   : 0;
 }
 
 static int
@@ -153,7 +154,7 @@ run_cell(struct repl *r, struct remit_error *err)
 	running = NULL;
 	if (failed)
 		return -1;
-	failed = take_result(r, res, err);
+	failed = handle_result(r, res, err);
 	remit_result_free(res);
 	return failed;
 }
@@ -161,7 +162,7 @@ run_cell(struct repl *r, struct remit_error *err)
 /* ---- lines ---- */
 
 static int
-help(struct repl *r, struct remit_error *err)
+print_help(struct repl *r, struct remit_error *err)
 {
 	(void)r;
 	(void)err;
@@ -174,7 +175,7 @@ help(struct repl *r, struct remit_error *err)
 }
 
 static int
-reset(struct repl *r, struct remit_error *err)
+reset_session(struct repl *r, struct remit_error *err)
 {
 	return remit_session_reset(r->session, err);
 }
@@ -183,13 +184,13 @@ static const struct {
 	const char *name;
 	int (*run)(struct repl *r, struct remit_error *err);
 } words[] = {
-	{ "%reset", reset },
-	{ "%help", help },
+	{ "%reset", reset_session },
+	{ "%help", print_help },
 };
 
 /* No Python begins with one of these. */
 static bool
-take_word(struct repl *r, int *failed, struct remit_error *err)
+handle_command_word(struct repl *r, int *failed, struct remit_error *err)
 {
 	const char *line = buf_text(&r->cell);
 
@@ -207,7 +208,7 @@ take_word(struct repl *r, int *failed, struct remit_error *err)
 }
 
 static int
-take_line(struct repl *r, const struct buf *line, struct remit_error *err)
+handle_line(struct repl *r, const struct buf *line, struct remit_error *err)
 {
 	int failed = 0;
 
@@ -218,7 +219,7 @@ take_line(struct repl *r, const struct buf *line, struct remit_error *err)
 		r->incomplete = false;
 		return 0;
 	}
-	if (take_word(r, &failed, err))
+	if (handle_command_word(r, &failed, err))
 		return failed;
 	return run_cell(r, err);
 }
@@ -232,7 +233,7 @@ read_cells(struct repl *r, struct remit_error *err)
 
 		switch (repl_lines_read(&r->lines, prompt, &line)) {
 		case LINE_DONE:
-			if (take_line(r, &line, err) < 0)
+			if (handle_line(r, &line, err) < 0)
 				return -1;
 			break;
 		case LINE_STOPPED:
@@ -303,16 +304,16 @@ close_session(struct repl *r, struct remit_error *err)
 		return -1;
 	/* What atexit has printed. */
 	text = remit_result_output(res, REMIT_STDOUT, &len);
-	show(&r->out, 1, text, len);
+	write_shown(&r->out, 1, text, len);
 	text = remit_result_output(res, REMIT_STDERR, &len);
-	show(&r->err, 2, text, len);
+	write_shown(&r->err, 2, text, len);
 	cli_explain_end(res, &r->policy, NULL, NULL);
 	remit_result_free(res);
 	return 0;
 }
 
 static int
-perform(struct repl *r, struct remit_error *err)
+repl_perform(struct repl *r, struct remit_error *err)
 {
 	struct sigaction interrupt = { .sa_handler = on_interrupt };
 
@@ -348,7 +349,7 @@ repl_free(struct repl *r)
 }
 
 static int
-run(int argc, char **argv)
+repl_command(int argc, char **argv)
 {
 	own(repl) struct repl r = {
 		.lines = REPL_LINES_INIT,
@@ -357,7 +358,7 @@ run(int argc, char **argv)
 	struct remit_error err;
 
 	if (cli_parse(&command_repl, &r, argc, argv, &err) < 0 ||
-	    repl_settle(&r, &err) < 0 || perform(&r, &err) < 0)
+	    repl_settle(&r, &err) < 0 || repl_perform(&r, &err) < 0)
 		return cli_error(&err);
 	/* Whoever sits at a terminal has seen what went wrong. */
 	return r.lines.terminal && !r.leaves ? 0 : r.exit_code;
@@ -397,5 +398,5 @@ const struct command command_repl = {
 			FLAGS_TABLE(struct repl, flags),
 		},
 	},
-	.run = run,
+	.run = repl_command,
 };

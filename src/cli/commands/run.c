@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 #include "base/file/io.h"
-#include "cli/ask/ask.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/prompt/prompt.h"
 #include "cli/report/audit.h"
 #include "cli/report/result_lines.h"
 #include "cli/report/run_displays.h"
@@ -37,7 +37,7 @@ struct run_input {
 };
 
 static int
-keep(struct run_input *in, size_t max_bytes, struct remit_error *err)
+keep_input(struct run_input *in, size_t max_bytes, struct remit_error *err)
 {
 	in->bytes = (struct buf)BUF_INIT(max_bytes);
 	if (io_read_all(0, &in->bytes) == 0) {
@@ -63,13 +63,13 @@ run_input_open(struct run_input *in, size_t max_bytes, struct remit_error *err)
 		return 0;
 	in->start = S_ISREG(st.st_mode) ? lseek(0, 0, SEEK_CUR) : -1;
 	in->rewinds = in->start >= 0;
-	return in->rewinds ? 0 : keep(in, max_bytes, err);
+	return in->rewinds ? 0 : keep_input(in, max_bytes, err);
 }
 
 /* Before each run. */
 static int
-run_input_give(const struct run_input *in, struct remit_job *job,
-	       struct remit_error *err)
+run_input_rewind(const struct run_input *in, struct remit_job *job,
+		 struct remit_error *err)
 {
 	if (in->rewinds && lseek(0, in->start, SEEK_SET) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "standard input");
@@ -94,7 +94,7 @@ run_input_free(struct run_input *in)
 struct run {
 	struct run_options options;
 	struct audit audit;
-	struct ask ask;
+	struct prompt ask;
 	struct run_input input;
 	struct run_displays displays;
 	struct buf code;
@@ -105,7 +105,7 @@ struct run {
 };
 
 static void
-put_out(struct run *r, int fd, const char *bytes, size_t len)
+write_output(struct run *r, int fd, const char *bytes, size_t len)
 {
 	if (!r->broken && io_write_all(fd, bytes, len) < 0)
 		r->broken = true;
@@ -144,7 +144,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
 			  len, &shown) < 0)
 		return;
-	put_out(r, (int)stream, buf_text(&shown), shown.len);
+	write_output(r, (int)stream, buf_text(&shown), shown.len);
 	if (r->broken)
 		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
 }
@@ -155,10 +155,10 @@ on_question(void *user, const struct remit_question *q)
 	struct run *r = user;
 	bool is_host = !strcmp(q->kind, "host");
 	enum remit_answer a =
-		question_ask(q, is_host ? r->ask.file : NULL, r->signals);
+		question_prompt(q, is_host ? r->ask.file : NULL, r->signals);
 
 	if (is_host)
-		ask_note_host(&r->ask, q->subject, a == REMIT_ALLOW_ALWAYS);
+		prompt_note_host(&r->ask, q->subject, a == REMIT_ALLOW_ALWAYS);
 	return a;
 }
 
@@ -167,7 +167,7 @@ on_display(void *user, const struct remit_display *d)
 {
 	struct run *r = user;
 
-	run_displays_take(&r->displays, d);
+	run_displays_add(&r->displays, d);
 }
 
 /* Like an interpreter that is asked. */
@@ -181,7 +181,7 @@ show_value(struct run *r)
 	    screen_filter(&r->out, buf_text(text), text->len, &shown) < 0 ||
 	    screen_end(&r->out, &shown) < 0 || buf_add(&shown, "\n", 1) < 0)
 		return;
-	put_out(r, 1, buf_text(&shown), shown.len);
+	write_output(r, 1, buf_text(&shown), shown.len);
 }
 
 static bool
@@ -200,7 +200,7 @@ is_claim(const json_t *doc)
 
 /* One part of a message, on one line and harmless to a terminal. */
 static void
-say(const char *before, const char *text)
+print_part(const char *before, const char *text)
 {
 	own(buf) struct buf shown = BUF_INIT(64 * 1024);
 
@@ -245,9 +245,9 @@ explain_skipped(const json_t *doc)
 			json_string_value(json_object_get(row, "path"));
 
 		fputs("remit: not exported: ", stderr);
-		say("", path);
-		say(*path ? ": " : "",
-		    json_string_value(json_object_get(row, "reason")));
+		print_part("", path);
+		print_part(*path ? ": " : "",
+			   json_string_value(json_object_get(row, "reason")));
 		fputc('\n', stderr);
 	}
 }
@@ -270,7 +270,7 @@ explain_package(const json_t *error)
 
 	if (!remedy)
 		return;
-	say("remit: ", remedy);
+	print_part("remit: ", remedy);
 	fputc('\n', stderr);
 }
 
@@ -302,13 +302,15 @@ cli_explain_end(const struct remit_result *res, const struct policy *policy,
 		error = NULL;
 	fprintf(stderr, "remit: %s", status);
 	if (json_is_object(error)) {
-		say(": ", json_string_value(json_object_get(error, "where")));
+		print_part(": ",
+			   json_string_value(json_object_get(error, "where")));
 		if (!strcmp(status, "rejected"))
-			say(": ",
-			    json_string_value(json_object_get(error, "name")));
-		say(": ", json_string_value(json_object_get(error, "value")));
-		say("\n       ",
-		    json_string_value(json_object_get(error, "remedy")));
+			print_part(": ", json_string_value(json_object_get(
+						 error, "name")));
+		print_part(": ",
+			   json_string_value(json_object_get(error, "value")));
+		print_part("\n       ",
+			   json_string_value(json_object_get(error, "remedy")));
 	} else if (known >= 0) {
 		fprintf(stderr, ": %s", statuses[known].sentence);
 	}
@@ -342,10 +344,10 @@ show_end(struct run *r)
 	own(buf) struct buf rest = BUF_INIT(1024);
 
 	if (screen_end(&r->out, &rest) == 0)
-		put_out(r, 1, buf_text(&rest), rest.len);
+		write_output(r, 1, buf_text(&rest), rest.len);
 	buf_free(&rest);
 	if (screen_end(&r->err, &rest) == 0)
-		put_out(r, 2, buf_text(&rest), rest.len);
+		write_output(r, 2, buf_text(&rest), rest.len);
 }
 
 static bool
@@ -374,21 +376,21 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->tool_count = o->tools.count;
 	job->on_question = on_question;
 	job->on_display = on_display;
-	run_displays_forget(&r->displays);
+	run_displays_reset(&r->displays);
 	job->on_progress = on_progress;
 	if (!o->json)
 		job->on_output = on_output;
-	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
+	return is_from_stdin(o) ? 0 : run_input_rewind(&r->input, job, err);
 }
 
 /* All that must be there before the first run. */
 static int
-prepare(struct run *r, const struct policy *policy, struct remit_error *err)
+run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 {
 	const struct run_options *o = &r->options;
 
 	if (tool_options_list(&r->options.tools, err) < 0 ||
-	    (o->ask && ask_open(&r->ask, &o->flags, err) < 0))
+	    (o->ask && prompt_open(&r->ask, &o->flags, err) < 0))
 		return -1;
 	if (program_read(&r->code, o->code, o->script, err) < 0 ||
 	    (o->displays &&
@@ -417,7 +419,7 @@ remove_artifacts(const json_t *doc)
 
 /* What is there to say for people, and whether to run again. */
 static bool
-show_people(struct run *r, const struct remit_result *res,
+show_result(struct run *r, const struct remit_result *res,
 	    struct policy *policy)
 {
 	const json_t *doc = result_view_document(res);
@@ -428,7 +430,7 @@ show_people(struct run *r, const struct remit_result *res,
 			&r->displays);
 	if (!r->options.ask)
 		return false;
-	if (!ask_result(&r->ask, doc, policy))
+	if (!prompt_for_denials(&r->ask, doc, policy))
 		return false;
 	remove_artifacts(doc);
 	return true;
@@ -470,7 +472,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 		if (r->options.json)
 			puts(remit_result_json(res));
 		else
-			*again = show_people(r, res, policy);
+			*again = show_result(r, res, policy);
 	}
 	remit_result_free(res);
 	remit_close(remit);
@@ -478,12 +480,12 @@ run_once(struct run *r, struct policy *policy, bool *again,
 }
 
 static int
-perform(struct run *r, struct policy *policy, struct remit_error *err)
+run_perform(struct run *r, struct policy *policy, struct remit_error *err)
 {
 	bool again = true;
 	int exit_code = 0;
 
-	if (prepare(r, policy, err) < 0)
+	if (run_prepare(r, policy, err) < 0)
 		return -1;
 	/* Where there is a list, what it does not name is a question. */
 	if (r->options.ask && policy->network_allow.count)
@@ -499,7 +501,7 @@ run_free(struct run *r)
 {
 	run_options_free(&r->options);
 	audit_free(&r->audit);
-	ask_free(&r->ask);
+	prompt_free(&r->ask);
 	run_input_free(&r->input);
 	run_displays_free(&r->displays);
 	buf_free(&r->code);
@@ -507,11 +509,11 @@ run_free(struct run *r)
 }
 
 static int
-run(int argc, char **argv)
+run_command(int argc, char **argv)
 {
 	own(run) struct run r = {
 		.audit = AUDIT_INIT,
-		.ask = ASK_INIT,
+		.ask = PROMPT_INIT,
 		.displays = RUN_DISPLAYS_INIT,
 		.code = BUF_INIT(PROGRAM_MAX),
 		.signals = -1,
@@ -526,7 +528,7 @@ run(int argc, char **argv)
 	    cli_policy(&r.options.flags, &policy, &err) == 0 &&
 	    run_options_apply(&r.options, &policy, &err) == 0 &&
 	    run_options_check(&r.options, &policy, &err) == 0)
-		exit_code = perform(&r, &policy, &err);
+		exit_code = run_perform(&r, &policy, &err);
 	if (exit_code < 0)
 		return cli_error(&err);
 	if (fflush(stdout) == EOF)
@@ -549,5 +551,5 @@ const struct command command_run = {
 			FLAGS_TABLE(struct run_options, flags),
 		},
 	},
-	.run = run,
+	.run = run_command,
 };

@@ -188,7 +188,7 @@ open_certificate(struct serve_call *c, struct remit_error *err)
 /* Files that others renew or move away. What cannot be had goes on as it
    was. */
 static void
-reload(void *owner)
+reload_files(void *owner)
 {
 	struct serve_call *c = owner;
 	struct remit_error err;
@@ -328,7 +328,7 @@ larger_program(uint64_t bytes, const struct policy *p)
 }
 
 static void
-settle_limits(struct serve_call *c)
+settle_serve_limits(struct serve_call *c)
 {
 	struct serve_setting s = {
 		/* In whole MiB, as people write it. */
@@ -353,7 +353,7 @@ show_limits(struct serve_call *c, struct remit_error *err)
 	if (c->keys_path &&
 	    keys_read(&c->keys, c->keys_path, &c->policy, err) < 0)
 		return -1;
-	settle_limits(c);
+	settle_serve_limits(c);
 	return serve_limits_show(&c->server.limits, c->machine_bytes, stdout) <
 			       0
 		       ? fail_sys(err, REMIT_E_INPUT, "standard output")
@@ -381,7 +381,7 @@ warn_of_sum(const struct serve_call *c)
 
 /* Tables that hang first are asked last. */
 static void
-hang(struct serve_call *c, const struct route *const *tables)
+add_tables(struct serve_call *c, const struct route *const *tables)
 {
 	for (; *tables; tables++) {
 		struct route_table *table = &c->tables[c->table_count++];
@@ -392,7 +392,7 @@ hang(struct serve_call *c, const struct route *const *tables)
 }
 
 static int
-serve(struct serve_call *c, struct remit_error *err)
+run_server(struct serve_call *c, struct remit_error *err)
 {
 	static const struct route *const native[] = { native_info_routes,
 						      native_session_routes,
@@ -406,7 +406,7 @@ serve(struct serve_call *c, struct remit_error *err)
 		       "room for all tables");
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
-	bool asks = !c->keys_path && !c->is_open;
+	bool needs_token = !c->keys_path && !c->is_open;
 
 	/* While there is one thread: finding out forks. */
 	if (site_find_host(&site, err) < 0)
@@ -415,35 +415,35 @@ serve(struct serve_call *c, struct remit_error *err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
 		return -1;
-	settle_limits(c);
+	settle_serve_limits(c);
 	warn_of_sum(c);
 	foreign_prepare(&c->keys);
 	c->server.keys = &c->keys;
 	/* A single key shares with nobody. */
 	c->server.key_share =
 		c->keys.count > 1 ? (unsigned)c->server.limits.key_share : 100;
-	hang(c, native);
-	hang(c, foreign_routes);
-	hang(c, others);
+	add_tables(c, native);
+	add_tables(c, foreign_routes);
+	add_tables(c, others);
 	c->server.mcp = mcp_http_open(&c->server);
 	if (!c->server.mcp)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
 	if (c->certificate_path || c->audit.path || logs_to_file(c)) {
-		c->server.reload = reload;
+		c->server.reload = reload_files;
 		c->server.reload_owner = c;
 	}
 	if (open_certificate(c, err) < 0 || audit_open(&c->audit, err) < 0 ||
 	    open_log(c, err) < 0 || open_hosted_table(c, err) < 0 ||
 	    foreign_open(&c->server, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
-	    listen_all(c, asks ? token : NULL, err) < 0)
+	    listen_all(c, needs_token ? token : NULL, err) < 0)
 		return -1;
 	return server_run(&c->server, err);
 }
 
 /* Workers may still tell the server something; so they end first. */
 static void
-finish(struct serve_call *c)
+close_server(struct serve_call *c)
 {
 	bool ended = !c->server.hosted_table ||
 		     hosted_table_end(c->server.hosted_table, END_MS);
@@ -462,7 +462,7 @@ finish(struct serve_call *c)
 }
 
 static int
-run(int argc, char **argv)
+serve_command(int argc, char **argv)
 {
 	struct serve_call *c = calloc(1, sizeof(*c));
 	struct remit_error err;
@@ -485,8 +485,8 @@ run(int argc, char **argv)
 	else if (!failed)
 		failed = check_addresses(c, &err) < 0 ||
 			 cli_policy(&c->flags, &c->policy, &err) < 0 ||
-			 serve(c, &err) < 0;
-	finish(c);
+			 run_server(c, &err) < 0;
+	close_server(c);
 	if (failed)
 		failed = cli_error(&err);
 	keys_free(&c->keys);
@@ -642,5 +642,5 @@ const struct command command_serve = {
 			FLAGS_TABLE(struct serve_call, flags),
 		},
 	},
-	.run = run,
+	.run = serve_command,
 };

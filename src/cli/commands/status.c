@@ -26,13 +26,13 @@ print_preload(const json_t *row)
 }
 
 static long long
-number(const json_t *row, const char *key)
+status_number(const json_t *row, const char *key)
 {
 	return json_integer_value(json_object_get(row, key));
 }
 
 static const char *
-word(const json_t *row, const char *key)
+status_word(const json_t *row, const char *key)
 {
 	const char *text = json_string_value(json_object_get(row, key));
 
@@ -50,13 +50,13 @@ print_zygotes(const json_t *doc)
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *z = json_array_get(all, i);
 
-		printf("%-10lld %-9s %-9lld ", number(z, "pid"),
-		       word(z, "state"), number(z, "forks"));
+		printf("%-10lld %-9s %-9lld ", status_number(z, "pid"),
+		       status_word(z, "state"), status_number(z, "forks"));
 		print_bytes(z);
-		printf(" %s,", word(z, "python"));
+		printf(" %s,", status_word(z, "python"));
 		print_preload(z);
-		printf("%s%s\n", *word(z, "error") ? ": " : "",
-		       word(z, "error"));
+		printf("%s%s\n", *status_word(z, "error") ? ": " : "",
+		       status_word(z, "error"));
 	}
 }
 
@@ -72,13 +72,14 @@ print_pools(const json_t *doc)
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *p = json_array_get(all, i);
 
-		printf("%-17s %3lld/%-5lld %-9lld %-9lld ", word(p, "plan"),
-		       number(p, "waiting"), number(p, "target"),
-		       number(p, "hits"), number(p, "misses"));
+		printf("%-17s %3lld/%-5lld %-9lld %-9lld ",
+		       status_word(p, "plan"), status_number(p, "waiting"),
+		       status_number(p, "target"), status_number(p, "hits"),
+		       status_number(p, "misses"));
 		print_bytes(p);
 		print_preload(p);
-		printf("%s%s\n", *word(p, "error") ? ": " : "",
-		       word(p, "error"));
+		printf("%s%s\n", *status_word(p, "error") ? ": " : "",
+		       status_word(p, "error"));
 	}
 }
 
@@ -93,8 +94,8 @@ print_sessions(const json_t *doc)
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *s = json_array_get(all, i);
 
-		printf("%-17s %-7s %-9lld %8.1f s ", word(s, "id"),
-		       word(s, "state"), number(s, "cells"),
+		printf("%-17s %-7s %-9lld %8.1f s ", status_word(s, "id"),
+		       status_word(s, "state"), status_number(s, "cells"),
 		       json_number_value(json_object_get(s, "since_s")));
 		print_bytes(s);
 		putchar('\n');
@@ -106,16 +107,18 @@ print_table(const json_t *doc, const char *path)
 {
 	const json_t *l = json_object_get(doc, "latency_us");
 
-	printf("keeper %lld at %s, remit %s, up %.0f s, ", number(doc, "pid"),
-	       path, word(doc, "remit_version"),
+	printf("keeper %lld at %s, remit %s, up %.0f s, ",
+	       status_number(doc, "pid"), path,
+	       status_word(doc, "remit_version"),
 	       json_number_value(json_object_get(doc, "uptime_s")));
 	print_bytes(doc);
 	printf("\n%lld running, %lld waiting, %lld runs so far",
-	       number(doc, "running"), number(doc, "queued"),
-	       number(l, "count"));
-	if (number(l, "count"))
+	       status_number(doc, "running"), status_number(doc, "queued"),
+	       status_number(l, "count"));
+	if (status_number(l, "count"))
 		printf("; latency %lld us (p95 %lld, p99 %lld)",
-		       number(l, "p50"), number(l, "p95"), number(l, "p99"));
+		       status_number(l, "p50"), status_number(l, "p95"),
+		       status_number(l, "p99"));
 	putchar('\n');
 	print_zygotes(doc);
 	print_pools(doc);
@@ -139,7 +142,7 @@ find_keeper(char *out, size_t size, struct remit_error *err)
 }
 
 int
-cli_ask_keeper(json_t **out, char *path, size_t size, struct remit_error *err)
+cli_query_keeper(json_t **out, char *path, size_t size, struct remit_error *err)
 {
 	struct remit_options opt = { .keeper_path = path };
 	own_mem char *text = NULL;
@@ -161,7 +164,7 @@ struct wanted {
 };
 
 static int
-run(int argc, char **argv)
+status_command(int argc, char **argv)
 {
 	struct wanted w = { 0 };
 	json_auto_t *doc = NULL;
@@ -169,7 +172,7 @@ run(int argc, char **argv)
 	char path[108];
 
 	if (cli_parse(&command_status, &w, argc, argv, &err) < 0 ||
-	    cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
+	    cli_query_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
 	/* The runs are for remit logs. */
 	json_object_del(doc, "runs");
@@ -199,5 +202,5 @@ const struct command command_status = {
 		.summary = "show what the shared keeper is doing",
 		.tables = { { .rows = status_rows } },
 	},
-	.run = run,
+	.run = status_command,
 };

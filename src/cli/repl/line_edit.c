@@ -12,7 +12,7 @@
 /* ---- characters ---- */
 
 static bool
-continues(char byte)
+is_continuation(char byte)
 {
 	return ((unsigned char)byte & 0xC0) == 0x80;
 }
@@ -22,7 +22,7 @@ next_char(const struct buf *b, size_t at)
 {
 	if (at < b->len)
 		at++;
-	while (at < b->len && continues(b->data[at]))
+	while (at < b->len && is_continuation(b->data[at]))
 		at++;
 	return at;
 }
@@ -32,7 +32,7 @@ last_char(const struct buf *b, size_t at)
 {
 	if (at)
 		at--;
-	while (at && continues(b->data[at]))
+	while (at && is_continuation(b->data[at]))
 		at--;
 	return at;
 }
@@ -75,7 +75,7 @@ width_of(const char *c, size_t len)
 /* ---- changes ---- */
 
 static void
-erase(struct line_edit *e, size_t from, size_t to)
+edit_erase(struct line_edit *e, size_t from, size_t to)
 {
 	struct buf *b = &e->text;
 
@@ -87,7 +87,7 @@ erase(struct line_edit *e, size_t from, size_t to)
 }
 
 static void
-insert(struct line_edit *e, const char *bytes, size_t len)
+edit_insert(struct line_edit *e, const char *bytes, size_t len)
 {
 	struct buf *b = &e->text;
 	size_t tail = b->len - e->at;
@@ -100,15 +100,15 @@ insert(struct line_edit *e, const char *bytes, size_t len)
 }
 
 static void
-set(struct line_edit *e, const char *text)
+edit_set(struct line_edit *e, const char *text)
 {
 	e->text.len = 0;
 	e->at = 0;
-	insert(e, text, strlen(text));
+	edit_insert(e, text, strlen(text));
 }
 
 static void
-look_back(struct line_edit *e, size_t at)
+edit_show_history(struct line_edit *e, size_t at)
 {
 	if (at > e->history.count || at == e->shown)
 		return;
@@ -119,17 +119,17 @@ look_back(struct line_edit *e, size_t at)
 	}
 	e->shown = at;
 	if (at < e->history.count) {
-		set(e, e->history.items[at]);
+		edit_set(e, e->history.items[at]);
 	} else if (e->own.len) {
 		e->own.data[e->own.len] = '\0';
-		set(e, e->own.data);
+		edit_set(e, e->own.data);
 	} else {
-		set(e, "");
+		edit_set(e, "");
 	}
 }
 
 static void
-erase_word(struct line_edit *e)
+edit_erase_word(struct line_edit *e)
 {
 	size_t from = e->at;
 
@@ -137,7 +137,7 @@ erase_word(struct line_edit *e)
 		from--;
 	while (from && e->text.data[from - 1] != ' ')
 		from--;
-	erase(e, from, e->at);
+	edit_erase(e, from, e->at);
 }
 
 /* ---- keys ---- */
@@ -167,7 +167,7 @@ static const struct {
 };
 
 static void
-press(struct line_edit *e, enum key key)
+press_key(struct line_edit *e, enum key key)
 {
 	switch (key) {
 	case KEY_LEFT:
@@ -177,10 +177,10 @@ press(struct line_edit *e, enum key key)
 		e->at = next_char(&e->text, e->at);
 		break;
 	case KEY_UP:
-		look_back(e, e->shown ? e->shown - 1 : 0);
+		edit_show_history(e, e->shown ? e->shown - 1 : 0);
 		break;
 	case KEY_DOWN:
-		look_back(e, e->shown + 1);
+		edit_show_history(e, e->shown + 1);
 		break;
 	case KEY_HOME:
 		e->at = 0;
@@ -189,7 +189,7 @@ press(struct line_edit *e, enum key key)
 		e->at = e->text.len;
 		break;
 	case KEY_DELETE:
-		erase(e, e->at, next_char(&e->text, e->at));
+		edit_erase(e, e->at, next_char(&e->text, e->at));
 		break;
 	case KEY_NONE:
 		break;
@@ -198,7 +198,7 @@ press(struct line_edit *e, enum key key)
 
 /* True when the sequence is over, known or not (ECMA-48, 5.4). */
 static bool
-take_escape(struct line_edit *e)
+feed_escape(struct line_edit *e)
 {
 	size_t n = e->sequence_len;
 	char last = e->sequence[n - 1];
@@ -211,25 +211,25 @@ take_escape(struct line_edit *e)
 	e->sequence[n] = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (!strcmp(keys[i].sequence, e->sequence + 1))
-			press(e, keys[i].key);
+			press_key(e, keys[i].key);
 	return true;
 }
 
 /* A character of more than one byte goes in when it is whole. */
 static bool
-take_character(struct line_edit *e)
+feed_character(struct line_edit *e)
 {
 	size_t n = e->sequence_len;
 
 	if (text_is_cut(e->sequence, n) && n < 4)
 		return false;
 	if (text_valid_prefix(e->sequence, n) == n)
-		insert(e, e->sequence, n);
+		edit_insert(e, e->sequence, n);
 	return true;
 }
 
 static enum line_state
-control(struct line_edit *e, unsigned char byte)
+control_key(struct line_edit *e, unsigned char byte)
 {
 	switch (byte) {
 	case '\r':
@@ -240,41 +240,41 @@ control(struct line_edit *e, unsigned char byte)
 	case CTRL('D'):
 		if (!e->text.len)
 			return LINE_END;
-		press(e, KEY_DELETE);
+		press_key(e, KEY_DELETE);
 		break;
 	case CTRL('A'):
-		press(e, KEY_HOME);
+		press_key(e, KEY_HOME);
 		break;
 	case CTRL('E'):
-		press(e, KEY_END);
+		press_key(e, KEY_END);
 		break;
 	case CTRL('B'):
-		press(e, KEY_LEFT);
+		press_key(e, KEY_LEFT);
 		break;
 	case CTRL('F'):
-		press(e, KEY_RIGHT);
+		press_key(e, KEY_RIGHT);
 		break;
 	case CTRL('P'):
-		press(e, KEY_UP);
+		press_key(e, KEY_UP);
 		break;
 	case CTRL('N'):
-		press(e, KEY_DOWN);
+		press_key(e, KEY_DOWN);
 		break;
 	case CTRL('H'):
 	case 0x7F:
-		erase(e, last_char(&e->text, e->at), e->at);
+		edit_erase(e, last_char(&e->text, e->at), e->at);
 		break;
 	case CTRL('K'):
-		erase(e, e->at, e->text.len);
+		edit_erase(e, e->at, e->text.len);
 		break;
 	case CTRL('U'):
-		erase(e, 0, e->at);
+		edit_erase(e, 0, e->at);
 		break;
 	case CTRL('W'):
-		erase_word(e);
+		edit_erase_word(e);
 		break;
 	case '\t':
-		insert(e, INDENT, sizeof(INDENT) - 1);
+		edit_insert(e, INDENT, sizeof(INDENT) - 1);
 		break;
 	default:
 		break;
@@ -283,18 +283,18 @@ control(struct line_edit *e, unsigned char byte)
 }
 
 enum line_state
-line_edit_take(struct line_edit *e, unsigned char byte)
+line_edit_feed(struct line_edit *e, unsigned char byte)
 {
 	bool over;
 
 	if (!e->sequence_len && byte != ESCAPE && byte < 0x80) {
 		if (byte < 0x20 || byte == 0x7F)
-			return control(e, byte);
-		insert(e, (const char *)&byte, 1);
+			return control_key(e, byte);
+		edit_insert(e, (const char *)&byte, 1);
 		return LINE_MORE;
 	}
 	e->sequence[e->sequence_len++] = (char)byte;
-	over = e->sequence[0] == ESCAPE ? take_escape(e) : take_character(e);
+	over = e->sequence[0] == ESCAPE ? feed_escape(e) : feed_character(e);
 	if (over)
 		e->sequence_len = 0;
 	return LINE_MORE;
@@ -304,7 +304,7 @@ line_edit_take(struct line_edit *e, unsigned char byte)
 
 /* From where on the line is shown, so that the cursor is within `room`. */
 static size_t
-first_shown(const struct line_edit *e, unsigned room)
+first_shown(const struct line_edit *e, unsigned width_left)
 {
 	size_t from = e->at;
 	unsigned used = 0;
@@ -313,7 +313,7 @@ first_shown(const struct line_edit *e, unsigned room)
 		size_t before = last_char(&e->text, from);
 
 		used += width_of(e->text.data + before, from - before);
-		if (used >= room)
+		if (used >= width_left)
 			return from;
 		from = before;
 	}
@@ -325,15 +325,16 @@ line_edit_draw(const struct line_edit *e, const char *prompt, unsigned columns,
 	       struct buf *out)
 {
 	unsigned prompt_width = (unsigned)strlen(prompt);
-	unsigned room = columns > prompt_width + 8 ? columns - prompt_width : 8;
-	size_t from = first_shown(e, room), to = from;
+	unsigned width_left =
+		columns > prompt_width + 8 ? columns - prompt_width : 8;
+	size_t from = first_shown(e, width_left), to = from;
 	unsigned used = 0, cursor = 0;
 
 	while (to < e->text.len) {
 		size_t next = next_char(&e->text, to);
 		unsigned width = width_of(e->text.data + to, next - to);
 
-		if (used + width >= room)
+		if (used + width >= width_left)
 			break;
 		used += width;
 		to = next;
@@ -351,7 +352,7 @@ line_edit_draw(const struct line_edit *e, const char *prompt, unsigned columns,
 void
 line_edit_begin(struct line_edit *e)
 {
-	set(e, "");
+	edit_set(e, "");
 	e->sequence_len = 0;
 	e->own.len = 0;
 	e->shown = e->history.count;

@@ -37,7 +37,7 @@ struct line_edit {
 /* An empty line. */
 void line_edit_begin(struct line_edit *e);
 /* The next byte. What does not fit, or means nothing, changes nothing. */
-enum line_state line_edit_take(struct line_edit *e, unsigned char byte);
+enum line_state line_edit_feed(struct line_edit *e, unsigned char byte);
 /* Adds what a terminal with so many columns is to show: the prompt and the
    part of the line around the cursor. */
 int line_edit_draw(const struct line_edit *e, const char *prompt,

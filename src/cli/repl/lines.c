@@ -6,21 +6,21 @@
 #include <termios.h>
 
 /* As it was found; a signal that ends us puts it back. */
-static struct termios found;
+static struct termios saved_termios;
 static volatile sig_atomic_t is_changed;
 
 static void
-restore(void)
+restore_terminal(void)
 {
 	if (is_changed)
-		tcsetattr(0, TCSADRAIN, &found);
+		tcsetattr(0, TCSADRAIN, &saved_termios);
 	is_changed = 0;
 }
 
 static void
-on_end(int number)
+restore_and_raise(int number)
 {
-	restore();
+	restore_terminal();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -28,9 +28,9 @@ on_end(int number)
 /* Byte by byte, nothing shown by the terminal itself, no signals by keys;
    what is written is left alone. */
 static void
-change(void)
+set_raw_mode(void)
 {
-	struct termios raw = found;
+	struct termios raw = saved_termios;
 
 	raw.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
 	raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
@@ -42,15 +42,16 @@ change(void)
 void
 repl_lines_open(struct repl_lines *l)
 {
-	l->terminal = isatty(0) && isatty(1) && tcgetattr(0, &found) == 0;
+	l->terminal =
+		isatty(0) && isatty(1) && tcgetattr(0, &saved_termios) == 0;
 	if (!l->terminal)
 		return;
-	signal(SIGTERM, on_end);
-	signal(SIGHUP, on_end);
+	signal(SIGTERM, restore_and_raise);
+	signal(SIGHUP, restore_and_raise);
 }
 
 static void
-put(const char *text, size_t len)
+write_terminal(const char *text, size_t len)
 {
 	/* A terminal that is gone also has nothing more to read. */
 	if (write(1, text, len) < 0)
@@ -58,7 +59,7 @@ put(const char *text, size_t len)
 }
 
 static unsigned
-columns(void)
+terminal_columns(void)
 {
 	struct winsize size;
 
@@ -67,12 +68,12 @@ columns(void)
 }
 
 static void
-draw(const struct repl_lines *l, const char *prompt)
+draw_line(const struct repl_lines *l, const char *prompt)
 {
 	own(buf) struct buf shown = BUF_INIT(2 * LINE_EDIT_BYTES);
 
-	if (line_edit_draw(&l->edit, prompt, columns(), &shown) == 0)
-		put(shown.data, shown.len);
+	if (line_edit_draw(&l->edit, prompt, terminal_columns(), &shown) == 0)
+		write_terminal(shown.data, shown.len);
 }
 
 static ssize_t
@@ -88,13 +89,13 @@ read_some(char *to, size_t size)
 
 /* Bytes that came at once are drawn at once. */
 static enum line_state
-edit(struct repl_lines *l, const char *prompt)
+edit_line(struct repl_lines *l, const char *prompt)
 {
 	enum line_state state = LINE_MORE;
 	char piece[256];
 	ssize_t n;
 
-	draw(l, prompt);
+	draw_line(l, prompt);
 	while (state == LINE_MORE) {
 		if (!l->ahead.len) {
 			n = read_some(piece, sizeof(piece));
@@ -102,12 +103,12 @@ edit(struct repl_lines *l, const char *prompt)
 				return LINE_END;
 		}
 		while (l->ahead.len && state == LINE_MORE) {
-			state = line_edit_take(&l->edit,
+			state = line_edit_feed(&l->edit,
 					       (unsigned char)l->ahead.data[0]);
 			buf_drop(&l->ahead, 1);
 		}
 		l->edit.at = state == LINE_DONE ? l->edit.text.len : l->edit.at;
-		draw(l, prompt);
+		draw_line(l, prompt);
 	}
 	return state;
 }
@@ -117,11 +118,11 @@ read_terminal(struct repl_lines *l, const char *prompt, struct buf *out)
 {
 	enum line_state state;
 
-	change();
+	set_raw_mode();
 	line_edit_begin(&l->edit);
-	state = edit(l, prompt);
-	restore();
-	put("\n", 1);
+	state = edit_line(l, prompt);
+	restore_terminal();
+	write_terminal("\n", 1);
 	if (state == LINE_DONE &&
 	    (buf_add(out, buf_text(&l->edit.text), l->edit.text.len) < 0 ||
 	     line_edit_remember(&l->edit, buf_text(&l->edit.text)) < 0))
@@ -163,7 +164,7 @@ repl_lines_read(struct repl_lines *l, const char *prompt, struct buf *out)
 void
 repl_lines_free(struct repl_lines *l)
 {
-	restore();
+	restore_terminal();
 	line_edit_free(&l->edit);
 	buf_free(&l->ahead);
 }

@@ -56,7 +56,7 @@ write_waiting(struct audit *a)
 }
 
 static int
-append(struct audit *a, const struct buf *line, struct remit_error *err)
+append_line(struct audit *a, const struct buf *line, struct remit_error *err)
 {
 	int failed;
 
@@ -75,7 +75,7 @@ audit_check(struct audit *a, struct remit_error *err)
 {
 	const struct buf nothing = { 0 };
 
-	return a->fd < 0 ? 0 : append(a, &nothing, err);
+	return a->fd < 0 ? 0 : append_line(a, &nothing, err);
 }
 
 int
@@ -105,7 +105,7 @@ audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 		to_write.error = remit_code_name(run->why->code);
 	if (audit_line_write(&line, &to_write) < 0)
 		return fail_memory(err, "audit");
-	return append(a, &line, err);
+	return append_line(a, &line, err);
 }
 
 int

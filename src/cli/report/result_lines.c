@@ -171,7 +171,7 @@ changes_show(const json_t *result, bool all, struct buf *out)
 #define FINDING_SHOWN 1000
 
 static void
-finding_say(FILE *to, const char *before, const char *text)
+add_finding_text(FILE *to, const char *before, const char *text)
 {
 	own(buf) struct buf shown = BUF_INIT(64 * 1024);
 
@@ -181,7 +181,7 @@ finding_say(FILE *to, const char *before, const char *text)
 }
 
 static void
-finding_say_number(FILE *to, const json_t *number)
+add_finding_number(FILE *to, const json_t *number)
 {
 	if (json_is_integer(number))
 		fprintf(to, ":%d", (int)json_integer_value(number));
@@ -195,13 +195,15 @@ findings_show(FILE *to, const char *name, const json_t *findings)
 
 	json_array_foreach(findings, i, row)
 	{
-		finding_say(to, "", name);
-		finding_say_number(to, json_object_get(row, "line"));
-		finding_say_number(to, json_object_get(row, "column"));
-		finding_say(to, ": ",
-			    json_string_value(json_object_get(row, "value")));
-		finding_say(to, "\n    ",
-			    json_string_value(json_object_get(row, "hint")));
+		add_finding_text(to, "", name);
+		add_finding_number(to, json_object_get(row, "line"));
+		add_finding_number(to, json_object_get(row, "column"));
+		add_finding_text(
+			to, ": ",
+			json_string_value(json_object_get(row, "value")));
+		add_finding_text(
+			to, "\n    ",
+			json_string_value(json_object_get(row, "hint")));
 		fputc('\n', to);
 	}
 }

@@ -66,7 +66,7 @@ write_file(int directory, const char *name, const struct remit_part *p)
 
 /* Too many lines are not said; the files are there. */
 static void
-note(struct run_displays *r, const char *name, int failed)
+add_note(struct run_displays *r, const char *name, int failed)
 {
 	int why = errno;
 
@@ -88,12 +88,12 @@ write_files(struct run_displays *r, const struct remit_display *d)
 		if (!strcmp(d->parts[i].mime, PLAIN) && d->part_count > 1)
 			continue;
 		name_file(name, sizeof(name), stem, d, i);
-		note(r, name, write_file(r->directory, name, &d->parts[i]));
+		add_note(r, name, write_file(r->directory, name, &d->parts[i]));
 	}
 }
 
 void
-run_displays_take(struct run_displays *r, const struct remit_display *d)
+run_displays_add(struct run_displays *r, const struct remit_display *d)
 {
 	if (!d->is_value)
 		r->count++;
@@ -106,7 +106,7 @@ run_displays_take(struct run_displays *r, const struct remit_display *d)
 }
 
 void
-run_displays_forget(struct run_displays *r)
+run_displays_reset(struct run_displays *r)
 {
 	buf_drop(&r->value, r->value.len);
 	buf_drop(&r->lines, r->lines.len);

@@ -32,9 +32,9 @@ struct run_displays {
 /* The directory is made if only its last part is missing. */
 int run_displays_open(struct run_displays *r, const char *path,
 		      struct remit_error *err) must_check;
-void run_displays_take(struct run_displays *r, const struct remit_display *d);
+void run_displays_add(struct run_displays *r, const struct remit_display *d);
 /* The program is run again. */
-void run_displays_forget(struct run_displays *r);
+void run_displays_reset(struct run_displays *r);
 /* On stderr: files that were written, what was left out of a result; and on a
    terminal that there could be files. */
 void run_displays_explain(const struct run_displays *r, const json_t *result);

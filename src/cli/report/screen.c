@@ -20,7 +20,7 @@ show_escaped(struct screen *s, struct buf *out)
 }
 
 static int
-show(struct screen *s, struct buf *out)
+show_pending(struct screen *s, struct buf *out)
 {
 	size_t n = s->pending_len;
 
@@ -42,14 +42,14 @@ may_become_colour(const struct screen *s)
 }
 
 static int
-take_sequence(struct screen *s, char c, struct buf *out)
+feed_sequence(struct screen *s, char c, struct buf *out)
 {
 	s->pending[s->pending_len++] = c;
 	if (c == 'm' && s->pending_len > 2) {
 		s->pending_len--;
 		if (may_become_colour(s)) {
 			s->pending_len++;
-			return show(s, out);
+			return show_pending(s, out);
 		}
 		s->pending_len++;
 	}
@@ -69,7 +69,7 @@ is_control(const struct screen *s)
 }
 
 static int
-take(struct screen *s, char c, struct buf *out)
+feed_byte(struct screen *s, char c, struct buf *out)
 {
 	/* A line may end in CR LF; a CR alone would overwrite it. */
 	if (s->pending_len && s->pending[0] == '\r') {
@@ -79,21 +79,22 @@ take(struct screen *s, char c, struct buf *out)
 			return -1;
 	}
 	if (s->pending_len && s->pending[0] == ESCAPE)
-		return take_sequence(s, c, out);
+		return feed_sequence(s, c, out);
 	s->pending[s->pending_len++] = c;
 	if ((c == ESCAPE || c == '\r') && s->pending_len == 1)
 		return 0;
 	if (text_is_cut(s->pending, s->pending_len))
 		return 0;
 	if (text_valid_prefix(s->pending, s->pending_len) == s->pending_len)
-		return is_control(s) ? show_escaped(s, out) : show(s, out);
+		return is_control(s) ? show_escaped(s, out)
+				     : show_pending(s, out);
 	if (s->pending_len == 1)
 		return show_escaped(s, out);
 	/* What came before was cut off; this byte may begin something new. */
 	s->pending_len--;
 	if (show_escaped(s, out) < 0)
 		return -1;
-	return take(s, c, out);
+	return feed_byte(s, c, out);
 }
 
 int
@@ -102,7 +103,7 @@ screen_filter(struct screen *s, const char *bytes, size_t len, struct buf *out)
 	if (s->raw)
 		return buf_add(out, bytes, len);
 	for (size_t i = 0; i < len; i++)
-		if (take(s, bytes[i], out) < 0)
+		if (feed_byte(s, bytes[i], out) < 0)
 			return -1;
 	return 0;
 }
@@ -146,7 +147,7 @@ is_unseen(uint32_t c)
 
 /* The bytes of the character at `s`; 0 if it is not UTF-8. */
 static size_t
-length(const char *s)
+character_length(const char *s)
 {
 	size_t left = strnlen(s, 4);
 
@@ -187,7 +188,7 @@ add_all(struct buf *out, const char *text, size_t max, const char *quoted)
 	bool after_blank = false;
 
 	for (; *text && max; max--) {
-		size_t n = length(text);
+		size_t n = character_length(text);
 		bool is_blank = *text == ' ';
 
 		/* Many blanks fill lines of a terminal, and what comes behind

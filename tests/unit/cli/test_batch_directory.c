@@ -38,7 +38,7 @@ static const struct row {
 };
 
 static void
-every_id_has_a_plain_name_of_its_own(void **state)
+ids_get_plain_and_distinct_names(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -68,7 +68,7 @@ name_long(const char *unit, size_t times, char last,
 }
 
 static void
-long_ids_that_begin_alike_differ(void **state)
+long_ids_with_equal_beginnings_get_different_names(void **state)
 {
 	char one[BATCH_DIRECTORY_NAME], other[BATCH_DIRECTORY_NAME];
 
@@ -86,7 +86,7 @@ long_ids_that_begin_alike_differ(void **state)
 }
 
 static void
-what_is_no_id_has_no_name(void **state)
+invalid_ids_get_no_name(void **state)
 {
 	char name[BATCH_DIRECTORY_NAME];
 
@@ -100,9 +100,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_id_has_a_plain_name_of_its_own),
-		cmocka_unit_test(long_ids_that_begin_alike_differ),
-		cmocka_unit_test(what_is_no_id_has_no_name),
+		cmocka_unit_test(ids_get_plain_and_distinct_names),
+		cmocka_unit_test(
+			long_ids_with_equal_beginnings_get_different_names),
+		cmocka_unit_test(invalid_ids_get_no_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

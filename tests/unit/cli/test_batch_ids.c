@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-an_empty_set_has_nothing(void **state)
+empty_set_contains_no_id(void **state)
 {
 	own(batch_ids) struct batch_ids s = BATCH_IDS_INIT;
 
@@ -20,7 +20,7 @@ an_empty_set_has_nothing(void **state)
 }
 
 static void
-an_id_is_new_once(void **state)
+id_is_new_only_the_first_time(void **state)
 {
 	static const char *const ids[] = { "1", "\"1\"", "", "line 1", "-1" };
 	own(batch_ids) struct batch_ids s = BATCH_IDS_INIT;
@@ -41,7 +41,7 @@ an_id_is_new_once(void **state)
 }
 
 static void
-many_ids_are_all_found_and_no_others(void **state)
+large_set_contains_exactly_the_added_ids(void **state)
 {
 	enum { MANY = 20000 };
 	own(batch_ids) struct batch_ids s = BATCH_IDS_INIT;
@@ -65,9 +65,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_set_has_nothing),
-		cmocka_unit_test(an_id_is_new_once),
-		cmocka_unit_test(many_ids_are_all_found_and_no_others),
+		cmocka_unit_test(empty_set_contains_no_id),
+		cmocka_unit_test(id_is_new_only_the_first_time),
+		cmocka_unit_test(large_set_contains_exactly_the_added_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

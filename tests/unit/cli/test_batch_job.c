@@ -15,7 +15,7 @@
 static struct policy base;
 
 static void
-parse(struct batch_job *j, const char *text)
+parse_line(struct batch_job *j, const char *text)
 {
 	struct remit_error err;
 
@@ -24,14 +24,14 @@ parse(struct batch_job *j, const char *text)
 }
 
 static void
-every_key_arrives(void **state)
+job_reads_every_key(void **state)
 {
 	own(batch_job) struct batch_job j;
 
 	(void)state;
-	parse(&j, "{\"stdin\": \"in\\u0000put\", \"argv\": [\"x\", \"\"], "
-		  "\"name\": \"n.py\", \"code\": \"a\\u0000b\", "
-		  "\"id\": \"\\u00e9\\n\\\"\"}");
+	parse_line(&j, "{\"stdin\": \"in\\u0000put\", \"argv\": [\"x\", \"\"], "
+		       "\"name\": \"n.py\", \"code\": \"a\\u0000b\", "
+		       "\"id\": \"\\u00e9\\n\\\"\"}");
 	assert_false(j.is_bad);
 	assert_string_equal(j.id, "\"\xc3\xa9\\n\\\"\"");
 	assert_int_equal(j.run.code_len, 3);
@@ -47,13 +47,13 @@ every_key_arrives(void **state)
 }
 
 static void
-files_have_their_own_name_or_another(void **state)
+job_file_keeps_its_name_unless_path_is_given(void **state)
 {
 	own(batch_job) struct batch_job j;
 
 	(void)state;
-	parse(&j, "{\"code\": \"\", \"files\": [{\"local\": \"d/a.csv\"}, "
-		  "{\"path\": \"in/b\", \"local\": \"/x\"}]}");
+	parse_line(&j, "{\"code\": \"\", \"files\": [{\"local\": \"d/a.csv\"}, "
+		       "{\"path\": \"in/b\", \"local\": \"/x\"}]}");
 	assert_false(j.is_bad);
 	assert_int_equal(j.run.file_count, 2);
 	assert_string_equal(j.run.files[0].host_path, "d/a.csv");
@@ -63,7 +63,7 @@ files_have_their_own_name_or_another(void **state)
 }
 
 static void
-files_that_are_none_are_refused(void **state)
+malformed_files_are_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"\"a\"",
@@ -84,19 +84,19 @@ files_that_are_none_are_refused(void **state)
 
 		snprintf(text, sizeof(text), "{\"code\": \"\", \"files\": %s}",
 			 wrong[i]);
-		parse(&j, text);
+		parse_line(&j, text);
 		assert_true(j.is_bad);
 		assert_non_null(strstr(j.why.message, "files"));
 	}
 }
 
 static void
-only_the_code_is_needed_and_the_id_is_the_line(void **state)
+job_needs_only_code_and_defaults_its_id_to_the_line(void **state)
 {
 	own(batch_job) struct batch_job j;
 
 	(void)state;
-	parse(&j, "{\"code\":\"\"}");
+	parse_line(&j, "{\"code\":\"\"}");
 	assert_false(j.is_bad);
 	assert_string_equal(j.id, "7");
 	assert_string_equal(j.run.code, "");
@@ -106,19 +106,19 @@ only_the_code_is_needed_and_the_id_is_the_line(void **state)
 }
 
 static void
-a_number_and_its_text_are_two_ids(void **state)
+number_and_its_text_are_different_ids(void **state)
 {
 	own(batch_job) struct batch_job number, text;
 
 	(void)state;
-	parse(&number, "{\"id\":-12,\"code\":\"\"}");
-	parse(&text, "{\"id\":\"-12\",\"code\":\"\"}");
+	parse_line(&number, "{\"id\":-12,\"code\":\"\"}");
+	parse_line(&text, "{\"id\":\"-12\",\"code\":\"\"}");
 	assert_string_equal(number.id, "-12");
 	assert_string_equal(text.id, "\"-12\"");
 }
 
 static void
-a_policy_changes_only_what_it_names(void **state)
+job_policy_changes_only_the_fields_it_names(void **state)
 {
 	own(policy) struct policy changed = { 0 };
 	own(batch_job) struct batch_job j;
@@ -126,7 +126,7 @@ a_policy_changes_only_what_it_names(void **state)
 
 	(void)state;
 	assert_int_equal(policy_preset(&base, "strict", &err), 0);
-	parse(&j, "{\"code\":\"\",\"policy\":{\"timeout\":\"3s\"}}");
+	parse_line(&j, "{\"code\":\"\",\"policy\":{\"timeout\":\"3s\"}}");
 	assert_false(j.is_bad);
 	assert_int_equal(policy_init(&changed), 0);
 	assert_int_equal(policy_parse(&changed, j.run.policy_json,
@@ -138,7 +138,7 @@ a_policy_changes_only_what_it_names(void **state)
 }
 
 static void
-what_is_wrong_is_said_and_the_id_is_kept(void **state)
+invalid_job_keeps_its_id_and_the_reason(void **state)
 {
 	static const struct {
 		const char *text, *id, *why;
@@ -181,7 +181,7 @@ what_is_wrong_is_said_and_the_id_is_kept(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		own(batch_job) struct batch_job j;
 
-		parse(&j, rows[i].text);
+		parse_line(&j, rows[i].text);
 		if (!j.is_bad || j.why.code != REMIT_E_INPUT ||
 		    strcmp(j.id, rows[i].id) != 0 ||
 		    strncmp(j.why.message, rows[i].why, strlen(rows[i].why)))
@@ -191,7 +191,7 @@ what_is_wrong_is_said_and_the_id_is_kept(void **state)
 }
 
 static void
-an_id_may_be_as_long_as_the_cap_and_no_longer(void **state)
+id_may_reach_but_not_exceed_the_length_limit(void **state)
 {
 	char text[BATCH_JOB_ID_MAX + 64], id[BATCH_JOB_ID_MAX + 2];
 
@@ -204,7 +204,7 @@ an_id_may_be_as_long_as_the_cap_and_no_longer(void **state)
 		id[len] = '\0';
 		snprintf(text, sizeof(text), "{\"id\":\"%s\",\"code\":\"\"}",
 			 id);
-		parse(&j, text);
+		parse_line(&j, text);
 		assert_int_equal(j.is_bad, len > BATCH_JOB_ID_MAX);
 	}
 }
@@ -228,15 +228,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_key_arrives),
-		cmocka_unit_test(files_have_their_own_name_or_another),
-		cmocka_unit_test(files_that_are_none_are_refused),
+		cmocka_unit_test(job_reads_every_key),
+		cmocka_unit_test(job_file_keeps_its_name_unless_path_is_given),
+		cmocka_unit_test(malformed_files_are_refused),
 		cmocka_unit_test(
-			only_the_code_is_needed_and_the_id_is_the_line),
-		cmocka_unit_test(a_number_and_its_text_are_two_ids),
-		cmocka_unit_test(a_policy_changes_only_what_it_names),
-		cmocka_unit_test(what_is_wrong_is_said_and_the_id_is_kept),
-		cmocka_unit_test(an_id_may_be_as_long_as_the_cap_and_no_longer),
+			job_needs_only_code_and_defaults_its_id_to_the_line),
+		cmocka_unit_test(number_and_its_text_are_different_ids),
+		cmocka_unit_test(job_policy_changes_only_the_fields_it_names),
+		cmocka_unit_test(invalid_job_keeps_its_id_and_the_reason),
+		cmocka_unit_test(id_may_reach_but_not_exceed_the_length_limit),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -23,7 +23,7 @@ file_of(const char *text, size_t len)
 }
 
 static void
-expect(struct batch_lines *l, const char *text)
+expect_line(struct batch_lines *l, const char *text)
 {
 	struct remit_error err;
 
@@ -43,22 +43,22 @@ expect_end(struct batch_lines *l)
 }
 
 static void
-lines_come_in_order_with_their_numbers_and_ends(void **state)
+lines_have_consecutive_numbers_and_end_offsets(void **state)
 {
 	static const char text[] = "one\n\n  \nlast";
 	own_fd int fd = file_of(text, strlen(text));
 	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
 
 	(void)state;
-	expect(&l, "one");
+	expect_line(&l, "one");
 	assert_int_equal(l.number, 1);
 	assert_int_equal(l.end, 4);
 	assert_false(l.is_torn || batch_lines_is_blank(&l));
-	expect(&l, "");
+	expect_line(&l, "");
 	assert_true(batch_lines_is_blank(&l));
-	expect(&l, "  ");
+	expect_line(&l, "  ");
 	assert_true(batch_lines_is_blank(&l));
-	expect(&l, "last");
+	expect_line(&l, "last");
 	assert_int_equal(l.number, 4);
 	assert_int_equal(l.end, strlen(text));
 	assert_true(l.is_torn);
@@ -67,7 +67,7 @@ lines_come_in_order_with_their_numbers_and_ends(void **state)
 }
 
 static void
-an_empty_file_has_no_lines(void **state)
+empty_file_has_no_lines(void **state)
 {
 	own_fd int fd = file_of("", 0);
 	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
@@ -80,7 +80,7 @@ an_empty_file_has_no_lines(void **state)
 
 /* Longer than a piece, so that lines are put together of several. */
 static void
-lines_of_any_length_are_whole(void **state)
+lines_longer_than_a_read_are_complete(void **state)
 {
 	enum { LENGTH = 200000, LINES = 7 };
 	own_mem char *line = malloc(LENGTH + 1);
@@ -98,14 +98,14 @@ lines_of_any_length_are_whole(void **state)
 	for (int i = 0; i < LINES; i++) {
 		memset(line, 'a' + i, LENGTH);
 		line[LENGTH - i] = '\0';
-		expect(&l, line);
+		expect_line(&l, line);
 	}
 	expect_end(&l);
 	assert_int_equal(batch_lines_count(fd), LINES);
 }
 
 static void
-a_line_over_the_cap_is_named_and_passed_over(void **state)
+line_over_the_limit_is_flagged_and_skipped(void **state)
 {
 	static const char text[] = "1234\n12345\n     \n123\n";
 	own_fd int fd = file_of(text, strlen(text));
@@ -113,20 +113,20 @@ a_line_over_the_cap_is_named_and_passed_over(void **state)
 	struct remit_error err;
 
 	(void)state;
-	expect(&l, "1234");
+	expect_line(&l, "1234");
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(batch_lines_next(&l, &err), BATCH_LINES_GIVEN);
 		assert_true(l.is_long);
 		assert_int_equal(l.line.len, 0);
 		assert_false(batch_lines_is_blank(&l));
 	}
-	expect(&l, "123");
+	expect_line(&l, "123");
 	assert_int_equal(l.number, 4);
 	expect_end(&l);
 }
 
 static void
-a_line_that_is_stopped_in_its_middle_is_none(void **state)
+partial_line_is_dropped_on_stop(void **state)
 {
 	struct remit_error err;
 	int input[2], stop[2];
@@ -138,7 +138,7 @@ a_line_that_is_stopped_in_its_middle_is_none(void **state)
 
 	l.stop_fd = stop[0];
 	assert_int_equal(write(input[1], "whole\nhal", 9), 9);
-	expect(&l, "whole");
+	expect_line(&l, "whole");
 	assert_int_equal(write(stop[1], "x", 1), 1);
 	assert_int_equal(batch_lines_next(&l, &err), BATCH_LINES_END);
 	assert_int_equal(l.number, 1);
@@ -149,7 +149,7 @@ a_line_that_is_stopped_in_its_middle_is_none(void **state)
 }
 
 static void
-what_cannot_be_read_is_an_error(void **state)
+unreadable_file_is_an_error(void **state)
 {
 	own_fd int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
@@ -166,12 +166,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			lines_come_in_order_with_their_numbers_and_ends),
-		cmocka_unit_test(an_empty_file_has_no_lines),
-		cmocka_unit_test(lines_of_any_length_are_whole),
-		cmocka_unit_test(a_line_over_the_cap_is_named_and_passed_over),
-		cmocka_unit_test(a_line_that_is_stopped_in_its_middle_is_none),
-		cmocka_unit_test(what_cannot_be_read_is_an_error),
+			lines_have_consecutive_numbers_and_end_offsets),
+		cmocka_unit_test(empty_file_has_no_lines),
+		cmocka_unit_test(lines_longer_than_a_read_are_complete),
+		cmocka_unit_test(line_over_the_limit_is_flagged_and_skipped),
+		cmocka_unit_test(partial_line_is_dropped_on_stop),
+		cmocka_unit_test(unreadable_file_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

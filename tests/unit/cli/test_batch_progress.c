@@ -38,7 +38,7 @@ check_bar(uint64_t total, const struct batch_count *c, uint64_t wall_ms,
 }
 
 static void
-the_bar_says_how_far_how_fast_how_well_and_how_long(void **state)
+bar_shows_progress_rate_outcome_and_time_left(void **state)
 {
 	struct batch_count c = count_of(200, 50, 0);
 
@@ -56,7 +56,7 @@ the_bar_says_how_far_how_fast_how_well_and_how_long(void **state)
 }
 
 static void
-the_bar_is_full_at_the_end_and_never_more(void **state)
+bar_is_full_at_the_end_and_never_overflows(void **state)
 {
 	struct batch_count c = count_of(30, 0, 0);
 
@@ -70,7 +70,7 @@ the_bar_is_full_at_the_end_and_never_more(void **state)
 }
 
 static void
-without_a_total_or_a_result_less_is_said(void **state)
+bar_omits_gauge_without_total_or_results(void **state)
 {
 	struct batch_count c = count_of(3, 0, 0), none = { 0 };
 
@@ -80,7 +80,7 @@ without_a_total_or_a_result_less_is_said(void **state)
 }
 
 static void
-a_narrow_terminal_is_never_written_over_its_edge(void **state)
+bar_never_exceeds_a_narrow_terminal(void **state)
 {
 	struct batch_count c = count_of(30, 0, 0);
 
@@ -97,7 +97,7 @@ a_narrow_terminal_is_never_written_over_its_edge(void **state)
 }
 
 static void
-the_summary_names_what_occurred(void **state)
+summary_names_only_statuses_that_occurred(void **state)
 {
 	struct batch_count c = count_of(7, 2, 1), one = count_of(1, 0, 0);
 	own(buf) struct buf out = BUF_INIT(512);
@@ -114,7 +114,7 @@ the_summary_names_what_occurred(void **state)
 }
 
 static void
-all_ran_unless_some_were_refused_or_lost(void **state)
+all_ran_is_false_if_a_job_was_refused_or_lost(void **state)
 {
 	struct batch_count c = count_of(1, 1, 0);
 
@@ -134,14 +134,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			the_bar_says_how_far_how_fast_how_well_and_how_long),
-		cmocka_unit_test(the_bar_is_full_at_the_end_and_never_more),
-		cmocka_unit_test(without_a_total_or_a_result_less_is_said),
-		cmocka_unit_test(
-			a_narrow_terminal_is_never_written_over_its_edge),
-		cmocka_unit_test(the_summary_names_what_occurred),
-		cmocka_unit_test(all_ran_unless_some_were_refused_or_lost),
+		cmocka_unit_test(bar_shows_progress_rate_outcome_and_time_left),
+		cmocka_unit_test(bar_is_full_at_the_end_and_never_overflows),
+		cmocka_unit_test(bar_omits_gauge_without_total_or_results),
+		cmocka_unit_test(bar_never_exceeds_a_narrow_terminal),
+		cmocka_unit_test(summary_names_only_statuses_that_occurred),
+		cmocka_unit_test(all_ran_is_false_if_a_job_was_refused_or_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ lines_are(const char *result, const char *want)
 }
 
 static void
-nothing_refused_is_nothing_said(void **state)
+result_without_denials_prints_nothing(void **state)
 {
 	(void)state;
 	lines_are("{\"denials\":[],\"denials_left_out\":0}", "");
@@ -31,7 +31,7 @@ nothing_refused_is_nothing_said(void **state)
 }
 
 static void
-a_line_says_what_why_and_what_to_do(void **state)
+denial_line_has_call_reason_and_remedy(void **state)
 {
 	(void)state;
 	lines_are("{\"denials\":[{\"what\":\"socket(AF_INET, SOCK_STREAM)\","
@@ -58,7 +58,7 @@ a_line_says_what_why_and_what_to_do(void **state)
 }
 
 static void
-foreign_text_cannot_move_the_cursor_or_make_lines(void **state)
+foreign_text_cannot_move_the_cursor_or_start_a_line(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(64 * 1024);
 	json_t *doc = json_loads(
@@ -76,7 +76,7 @@ foreign_text_cannot_move_the_cursor_or_make_lines(void **state)
 }
 
 static void
-what_was_not_kept_is_a_number(void **state)
+omitted_denials_are_counted(void **state)
 {
 	(void)state;
 	lines_are("{\"denials\":[],\"denials_left_out\":7}",
@@ -87,11 +87,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_refused_is_nothing_said),
-		cmocka_unit_test(a_line_says_what_why_and_what_to_do),
+		cmocka_unit_test(result_without_denials_prints_nothing),
+		cmocka_unit_test(denial_line_has_call_reason_and_remedy),
 		cmocka_unit_test(
-			foreign_text_cannot_move_the_cursor_or_make_lines),
-		cmocka_unit_test(what_was_not_kept_is_a_number),
+			foreign_text_cannot_move_the_cursor_or_start_a_line),
+		cmocka_unit_test(omitted_denials_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 /* Filter in steps of `step` bytes, to the end. */
 static void
-filter(struct buf *out, const char *bytes, size_t len, size_t step)
+filter_text(struct buf *out, const char *bytes, size_t len, size_t step)
 {
 	struct screen s = { 0 };
 
@@ -38,7 +38,7 @@ struct row {
 
 /* As one piece, and byte by byte. */
 static void
-check(const struct row *rows, size_t n)
+expect_filtered(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t steps[] = { rows[i].len + 1, 1, 2 };
@@ -46,7 +46,7 @@ check(const struct row *rows, size_t n)
 		for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
 			own(buf) struct buf out = BUF_INIT(10000);
 
-			filter(&out, rows[i].bytes, rows[i].len, steps[k]);
+			filter_text(&out, rows[i].bytes, rows[i].len, steps[k]);
 			if (strcmp(buf_text(&out), rows[i].shown))
 				fail_msg("row %zu in steps of %zu: %s", i,
 					 steps[k], buf_text(&out));
@@ -55,7 +55,7 @@ check(const struct row *rows, size_t n)
 }
 
 static void
-text_tab_newline_and_colours_pass(void **state)
+screen_passes_text_tab_newline_and_colours(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES(""), "" },
@@ -72,11 +72,11 @@ text_tab_newline_and_colours_pass(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-other_sequences_are_shown_as_their_bytes(void **state)
+screen_escapes_other_sequences(void **state)
 {
 	static const struct row rows[] = {
 		/* cursor, screen, modes, reports */
@@ -101,11 +101,11 @@ other_sequences_are_shown_as_their_bytes(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-control_characters_are_shown_as_their_bytes(void **state)
+screen_escapes_control_characters(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES("a\0b"), "a\\x00b" },
@@ -132,11 +132,11 @@ control_characters_are_shown_as_their_bytes(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-a_colour_code_with_a_nul_in_it_is_none(void **state)
+screen_escapes_colour_code_with_nul(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES("\x1b[\0m"), "\\x1b\\x5b\\x00m" },
@@ -144,11 +144,11 @@ a_colour_code_with_a_nul_in_it_is_none(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut(void **state)
+screen_accepts_crlf_split_across_pieces(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES("a\r\nb\r\n"), "a\nb\n" },
@@ -156,7 +156,7 @@ a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
@@ -171,11 +171,11 @@ invalid_utf8_is_shown_as_its_bytes(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-an_invalid_byte_takes_nothing_of_what_follows_it(void **state)
+screen_escapes_only_the_invalid_byte(void **state)
 {
 	static const struct row rows[] = {
 		/* Latin-1 */
@@ -199,11 +199,11 @@ an_invalid_byte_takes_nothing_of_what_follows_it(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-what_is_incomplete_at_the_end_is_shown_as_its_bytes(void **state)
+screen_escapes_incomplete_sequence_at_the_end(void **state)
 {
 	static const struct row rows[] = {
 		{ BYTES("a\x1b"), "a\\x1b" },
@@ -212,22 +212,22 @@ what_is_incomplete_at_the_end_is_shown_as_its_bytes(void **state)
 	};
 
 	(void)state;
-	check(rows, ARRAY_LEN(rows));
+	expect_filtered(rows, ARRAY_LEN(rows));
 }
 
 static void
-an_incomplete_sequence_does_not_hide_an_escape_in_it(void **state)
+screen_escapes_sequence_inside_incomplete_character(void **state)
 {
 	static const char bytes[] = "\x1b[31\x1b[2J\xc3\x1b[2J\xe2\x82\x1b]0;";
 	own(buf) struct buf out = BUF_INIT(1000);
 
 	(void)state;
-	filter(&out, BYTES(bytes), 1);
+	filter_text(&out, BYTES(bytes), 1);
 	assert_null(strchr(buf_text(&out), 0x1b));
 }
 
 static void
-a_very_long_colour_code_is_shown_as_its_bytes(void **state)
+screen_escapes_very_long_colour_code(void **state)
 {
 	(void)state;
 	for (size_t n = 1; n < 200; n++) {
@@ -239,7 +239,7 @@ a_very_long_colour_code_is_shown_as_its_bytes(void **state)
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(buf_add(&in, "1", 1), 0);
 		assert_int_equal(buf_add(&in, "m", 1), 0);
-		filter(&out, in.data, in.len, 1);
+		filter_text(&out, in.data, in.len, 1);
 		passed = !strcmp(buf_text(&in), buf_text(&out));
 		assert_int_equal(passed, !strchr(buf_text(&out), '\\'));
 		assert_int_equal(passed, strchr(buf_text(&out), 0x1b) != NULL);
@@ -251,7 +251,7 @@ a_very_long_colour_code_is_shown_as_its_bytes(void **state)
 }
 
 static void
-raw_lets_everything_through(void **state)
+raw_screen_passes_everything(void **state)
 {
 	struct screen s = { .raw = true };
 	own(buf) struct buf out = BUF_INIT(100);
@@ -264,7 +264,7 @@ raw_lets_everything_through(void **state)
 }
 
 static void
-a_full_buffer_is_an_error(void **state)
+screen_reports_a_full_buffer(void **state)
 {
 	struct screen s = { 0 };
 	own(buf) struct buf out = BUF_INIT(3);
@@ -303,7 +303,7 @@ random_bytes(char *out, size_t size)
 }
 
 static void
-nothing_but_text_tab_newline_and_colours_ever_leaves_it(void **state)
+screen_output_is_only_text_tab_newline_and_colours(void **state)
 {
 	char bytes[200];
 
@@ -313,7 +313,7 @@ nothing_but_text_tab_newline_and_colours_ever_leaves_it(void **state)
 		size_t n = random_bytes(bytes, sizeof(bytes));
 		size_t bad;
 
-		filter(&out, bytes, n, 1 + random_number(sizeof(bytes)));
+		filter_text(&out, bytes, n, 1 + random_number(sizeof(bytes)));
 		bad = visible_until(buf_text(&out), out.len);
 		if (bad != out.len)
 			fail_msg("round %d: byte %02x at %zu", round,
@@ -322,7 +322,7 @@ nothing_but_text_tab_newline_and_colours_ever_leaves_it(void **state)
 }
 
 static void
-how_the_output_is_cut_into_pieces_changes_nothing(void **state)
+screen_output_does_not_depend_on_piece_boundaries(void **state)
 {
 	char bytes[64];
 
@@ -332,8 +332,8 @@ how_the_output_is_cut_into_pieces_changes_nothing(void **state)
 		own(buf) struct buf cut = BUF_INIT(1000);
 		size_t n = random_bytes(bytes, sizeof(bytes));
 
-		filter(&whole, bytes, n, sizeof(bytes));
-		filter(&cut, bytes, n, 1 + random_number(8));
+		filter_text(&whole, bytes, n, sizeof(bytes));
+		filter_text(&cut, bytes, n, 1 + random_number(8));
 		if (whole.len != cut.len ||
 		    memcmp(buf_text(&whole), buf_text(&cut), whole.len) != 0)
 			fail_msg("round %d: \"%s\" and \"%s\"", round,
@@ -351,7 +351,7 @@ is_shown(const char *text, size_t max, const char *want)
 }
 
 static void
-letters_of_all_scripts_stand_for_themselves(void **state)
+line_text_keeps_letters_of_all_scripts(void **state)
 {
 	(void)state;
 	is_shown("", 10, "");
@@ -361,7 +361,7 @@ letters_of_all_scripts_stand_for_themselves(void **state)
 }
 
 static void
-what_is_not_seen_is_written_out(void **state)
+line_text_escapes_invisible_characters(void **state)
 {
 	(void)state;
 	is_shown("a\nb\tc\rd", 100, "a\\x0ab\\x09c\\x0dd");
@@ -385,7 +385,7 @@ what_is_not_utf8_is_written_out_byte_by_byte(void **state)
 }
 
 static void
-no_text_looks_like_the_escape_of_another(void **state)
+line_text_escapes_are_unambiguous(void **state)
 {
 	(void)state;
 	is_shown("\\x0a", 100, "\\\\x0a");
@@ -393,7 +393,7 @@ no_text_looks_like_the_escape_of_another(void **state)
 }
 
 static void
-a_text_is_cut_between_characters_and_says_so(void **state)
+line_text_is_cut_between_characters_with_a_mark(void **state)
 {
 	(void)state;
 	is_shown("abcdef", 6, "abcdef");
@@ -403,7 +403,7 @@ a_text_is_cut_between_characters_and_says_so(void **state)
 }
 
 static void
-a_message_keeps_its_quotes(void **state)
+line_message_keeps_quotes(void **state)
 {
 	own(buf) struct buf out = BUF_INIT(10000);
 
@@ -413,7 +413,7 @@ a_message_keeps_its_quotes(void **state)
 }
 
 static void
-blanks_do_not_fill_lines(void **state)
+line_text_escapes_repeated_blanks(void **state)
 {
 	(void)state;
 	is_shown(" a b ", 100, " a b ");
@@ -424,33 +424,31 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_tab_newline_and_colours_pass),
-		cmocka_unit_test(other_sequences_are_shown_as_their_bytes),
-		cmocka_unit_test(control_characters_are_shown_as_their_bytes),
-		cmocka_unit_test(a_colour_code_with_a_nul_in_it_is_none),
-		cmocka_unit_test(
-			a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut),
+		cmocka_unit_test(screen_passes_text_tab_newline_and_colours),
+		cmocka_unit_test(screen_escapes_other_sequences),
+		cmocka_unit_test(screen_escapes_control_characters),
+		cmocka_unit_test(screen_escapes_colour_code_with_nul),
+		cmocka_unit_test(screen_accepts_crlf_split_across_pieces),
 		cmocka_unit_test(invalid_utf8_is_shown_as_its_bytes),
+		cmocka_unit_test(screen_escapes_only_the_invalid_byte),
+		cmocka_unit_test(screen_escapes_incomplete_sequence_at_the_end),
 		cmocka_unit_test(
-			an_invalid_byte_takes_nothing_of_what_follows_it),
+			screen_escapes_sequence_inside_incomplete_character),
+		cmocka_unit_test(screen_escapes_very_long_colour_code),
+		cmocka_unit_test(raw_screen_passes_everything),
+		cmocka_unit_test(screen_reports_a_full_buffer),
 		cmocka_unit_test(
-			what_is_incomplete_at_the_end_is_shown_as_its_bytes),
+			screen_output_is_only_text_tab_newline_and_colours),
 		cmocka_unit_test(
-			an_incomplete_sequence_does_not_hide_an_escape_in_it),
-		cmocka_unit_test(a_very_long_colour_code_is_shown_as_its_bytes),
-		cmocka_unit_test(raw_lets_everything_through),
-		cmocka_unit_test(a_full_buffer_is_an_error),
-		cmocka_unit_test(
-			nothing_but_text_tab_newline_and_colours_ever_leaves_it),
-		cmocka_unit_test(
-			how_the_output_is_cut_into_pieces_changes_nothing),
-		cmocka_unit_test(letters_of_all_scripts_stand_for_themselves),
-		cmocka_unit_test(what_is_not_seen_is_written_out),
+			screen_output_does_not_depend_on_piece_boundaries),
+		cmocka_unit_test(line_text_keeps_letters_of_all_scripts),
+		cmocka_unit_test(line_text_escapes_invisible_characters),
 		cmocka_unit_test(what_is_not_utf8_is_written_out_byte_by_byte),
-		cmocka_unit_test(no_text_looks_like_the_escape_of_another),
-		cmocka_unit_test(a_text_is_cut_between_characters_and_says_so),
-		cmocka_unit_test(a_message_keeps_its_quotes),
-		cmocka_unit_test(blanks_do_not_fill_lines),
+		cmocka_unit_test(line_text_escapes_are_unambiguous),
+		cmocka_unit_test(
+			line_text_is_cut_between_characters_with_a_mark),
+		cmocka_unit_test(line_message_keeps_quotes),
+		cmocka_unit_test(line_text_escapes_repeated_blanks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

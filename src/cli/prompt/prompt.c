@@ -1,4 +1,4 @@
-#include "cli/ask/ask.h"
+#include "cli/prompt/prompt.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/file/io.h"
-#include "cli/ask/remedy.h"
+#include "cli/prompt/remedy.h"
 #include "cli/report/screen.h"
 #include "policy/edit.h"
 
@@ -19,7 +19,7 @@
 
 #define DOCUMENT_MAX ((size_t)1024 * 1024)
 
-struct place {
+struct policy_location {
 	const char *path; /* for messages */
 	const char *name; /* in the directory */
 	int directory;
@@ -27,13 +27,14 @@ struct place {
 };
 
 static void
-place_free(struct place *p)
+policy_location_free(struct policy_location *p)
 {
 	own_fd_close(&p->directory);
 }
 
 static int
-open_directory(struct place *p, const char *path, struct remit_error *err)
+open_directory(struct policy_location *p, const char *path,
+	       struct remit_error *err)
 {
 	const char *slash = strrchr(path, '/');
 	char directory[PATH_MAX];
@@ -51,7 +52,8 @@ open_directory(struct place *p, const char *path, struct remit_error *err)
 }
 
 static int
-read_old(struct place *p, struct buf *out, struct remit_error *err)
+read_current(struct policy_location *p, struct buf *out,
+	     struct remit_error *err)
 {
 	own_fd int fd = openat(p->directory, p->name,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -72,8 +74,8 @@ read_old(struct place *p, struct buf *out, struct remit_error *err)
 
 /* The owner first: changing it may take bits off the mode. */
 static int
-fill_new(const struct place *p, int fd, const struct buf *text,
-	 struct remit_error *err)
+write_replacement(const struct policy_location *p, int fd,
+		  const struct buf *text, struct remit_error *err)
 {
 	if (fchown(fd, p->old.st_uid, p->old.st_gid) < 0 ||
 	    fchmod(fd, p->old.st_mode & 07777) < 0)
@@ -86,7 +88,7 @@ fill_new(const struct place *p, int fd, const struct buf *text,
 }
 
 static bool
-is_same(const struct stat *a, const struct stat *b)
+is_unchanged(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
 	       a->st_size == b->st_size &&
@@ -96,12 +98,13 @@ is_same(const struct stat *a, const struct stat *b)
 
 /* Who changed the file since it was read must not lose what they wrote. */
 static int
-take_name(const struct place *p, const char *temp, struct remit_error *err)
+swap_in(const struct policy_location *p, const char *temp,
+	struct remit_error *err)
 {
 	struct stat now;
 
 	if (fstatat(p->directory, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !is_same(&now, &p->old))
+	    !is_unchanged(&now, &p->old))
 		return fail(err, REMIT_E_KERNEL,
 			    "write %s: somebody else changed it", p->path);
 	if (renameat(p->directory, temp, p->directory, p->name) < 0)
@@ -110,7 +113,8 @@ take_name(const struct place *p, const char *temp, struct remit_error *err)
 }
 
 static int
-replace(const struct place *p, const struct buf *text, struct remit_error *err)
+replace_file(const struct policy_location *p, const struct buf *text,
+	     struct remit_error *err)
 {
 	uint64_t number = 0;
 	own_fd int fd = -1;
@@ -125,7 +129,8 @@ replace(const struct place *p, const struct buf *text, struct remit_error *err)
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "a new file beside %s",
 				p->path);
-	if (fill_new(p, fd, text, err) < 0 || take_name(p, temp, err) < 0) {
+	if (write_replacement(p, fd, text, err) < 0 ||
+	    swap_in(p, temp, err) < 0) {
 		unlinkat(p->directory, temp, 0);
 		return -1;
 	}
@@ -146,18 +151,19 @@ policy_file_grant(const char *path, const struct field *f, const char *text,
 {
 	own(buf) struct buf old = BUF_INIT(DOCUMENT_MAX);
 	own(buf) struct buf new = BUF_INIT(DOCUMENT_MAX);
-	own(place) struct place p = { .directory = -1 };
+	own(policy_location) struct policy_location p = { .directory = -1 };
 
-	if (open_directory(&p, path, err) < 0 || read_old(&p, &old, err) < 0 ||
+	if (open_directory(&p, path, err) < 0 ||
+	    read_current(&p, &old, err) < 0 ||
 	    policy_edit_grant(&old, f, text, &new, err) < 0)
 		return -1;
-	return replace(&p, &new, err);
+	return replace_file(&p, &new, err);
 }
 
 /* ---- after a run ---- */
 
 /* Of an answer, with its NUL. */
-#define ASK_LINE 64
+#define PROMPT_LINE_SIZE 64
 
 #define TRIES 3
 #define SHOWN 200 /* characters of a file's name */
@@ -180,7 +186,7 @@ static const struct word {
 };
 
 static void
-find_file(struct ask *a, const struct flags *fl)
+find_policy_file(struct prompt *a, const struct flags *fl)
 {
 	size_t files = 0;
 
@@ -195,7 +201,7 @@ find_file(struct ask *a, const struct flags *fl)
 }
 
 static int
-ask_open_terminal(struct ask *a, struct remit_error *err)
+prompt_open_terminal(struct prompt *a, struct remit_error *err)
 {
 	/* Not standard input: that is the program's. */
 	a->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -206,24 +212,24 @@ ask_open_terminal(struct ask *a, struct remit_error *err)
 }
 
 int
-ask_open(struct ask *a, const struct flags *fl, struct remit_error *err)
+prompt_open(struct prompt *a, const struct flags *fl, struct remit_error *err)
 {
-	if (ask_open_terminal(a, err) < 0)
+	if (prompt_open_terminal(a, err) < 0)
 		return -1;
-	find_file(a, fl);
+	find_policy_file(a, fl);
 	return 0;
 }
 
 void
-ask_free(struct ask *a)
+prompt_free(struct prompt *a)
 {
 	own_fd_close(&a->tty);
 	a->tty = -1;
-	list_free(&a->asked);
+	list_free(&a->answered);
 }
 
 static bool
-is_stopped(const struct ask *a)
+is_stopped(const struct prompt *a)
 {
 	struct pollfd p = { .fd = a->signals, .events = POLLIN };
 
@@ -232,7 +238,7 @@ is_stopped(const struct ask *a)
 
 /* False if nobody reads it. */
 static bool
-ask_say(const struct ask *a, const struct buf *text)
+prompt_write(const struct prompt *a, const struct buf *text)
 {
 	return write(a->tty, buf_text(text), text->len) == (ssize_t)text->len;
 }
@@ -241,7 +247,7 @@ ask_say(const struct ask *a, const struct buf *text)
 
 /* False at a signal or the end of the terminal. */
 static bool
-read_byte(const struct ask *a, char *c)
+read_byte(const struct prompt *a, char *c)
 {
 	struct pollfd p[] = { { .fd = a->tty, .events = POLLIN },
 			      { .fd = a->signals, .events = POLLIN } };
@@ -255,28 +261,28 @@ read_byte(const struct ask *a, char *c)
 /* The rest of a line that is too long for an answer is not the next one. */
 /* False at a signal, at the terminal's end and for what is too long. */
 static bool
-ask_read_line(const struct ask *a, char out[ASK_LINE])
+prompt_read_line(const struct prompt *a, char out[PROMPT_LINE_SIZE])
 {
 	size_t n = 0;
 	char c;
 
 	while (read_byte(a, &c)) {
 		if (c == '\n') {
-			out[n < ASK_LINE ? n : 0] = '\0';
-			return n < ASK_LINE;
+			out[n < PROMPT_LINE_SIZE ? n : 0] = '\0';
+			return n < PROMPT_LINE_SIZE;
 		}
-		if (n < ASK_LINE)
+		if (n < PROMPT_LINE_SIZE)
 			out[n++] = c;
 	}
 	return false;
 }
 
 static enum answer
-read_answer(const struct ask *a)
+read_answer(const struct prompt *a)
 {
-	char line[ASK_LINE];
+	char line[PROMPT_LINE_SIZE];
 
-	if (!ask_read_line(a, line))
+	if (!prompt_read_line(a, line))
 		return ANSWER_NO;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(words[i].text, line))
@@ -290,7 +296,7 @@ read_answer(const struct ask *a)
 
 /* A line of its own in plain colours, whatever the program wrote last. */
 static int
-add_begin(struct buf *out, const struct remedy *r)
+add_refusal(struct buf *out, const struct remedy *r)
 {
 	if (buf_addf(out, "\033[0m\nremit: the program %s: %s",
 		     r->reported ? "says it was refused" : "was refused",
@@ -302,7 +308,7 @@ add_begin(struct buf *out, const struct remedy *r)
 }
 
 static int
-add_choices(struct buf *out, const struct ask *a)
+add_choices(struct buf *out, const struct prompt *a)
 {
 	if (!a->file)
 		return buf_addf(out,
@@ -316,9 +322,9 @@ add_choices(struct buf *out, const struct ask *a)
 }
 
 static int
-write_question(const struct ask *a, const struct remedy *r, struct buf *out)
+write_question(const struct prompt *a, const struct remedy *r, struct buf *out)
 {
-	if (add_begin(out, r) < 0 || buf_addf(out, "Allow ") < 0 ||
+	if (add_refusal(out, r) < 0 || buf_addf(out, "Allow ") < 0 ||
 	    remedy_show(r, out) < 0 ||
 	    buf_addf(out, " (%s) and run again?\n", r->field->sentence) < 0)
 		return -1;
@@ -327,7 +333,7 @@ write_question(const struct ask *a, const struct remedy *r, struct buf *out)
 
 /* What was typed while the program ran was not meant for us. */
 static enum answer
-ask_one(const struct ask *a, const struct remedy *r)
+prompt_once(const struct prompt *a, const struct remedy *r)
 {
 	own(buf) struct buf text = BUF_INIT(4 * REMEDY_LINE);
 	enum answer answer = ANSWER_NONE;
@@ -336,7 +342,7 @@ ask_one(const struct ask *a, const struct remedy *r)
 		return ANSWER_NO;
 	for (int i = 0; i < TRIES && answer == ANSWER_NONE; i++) {
 		tcflush(a->tty, TCIFLUSH);
-		if (!ask_say(a, &text))
+		if (!prompt_write(a, &text))
 			return ANSWER_NO;
 		answer = read_answer(a);
 		buf_free(&text);
@@ -348,23 +354,23 @@ ask_one(const struct ask *a, const struct remedy *r)
 
 /* Nothing that would be refused in any case is asked for. */
 static void
-say_why_not(const struct ask *a, const struct remedy *r,
-	    const struct remit_error *why)
+write_why_not(const struct prompt *a, const struct remedy *r,
+	      const struct remit_error *why)
 {
 	own(buf) struct buf text = BUF_INIT(4 * REMEDY_LINE);
 
-	if (add_begin(&text, r) == 0 && remedy_show(r, &text) == 0 &&
+	if (add_refusal(&text, r) == 0 && remedy_show(r, &text) == 0 &&
 	    buf_addf(&text, " would not help: %s%s", why->where,
 		     why->where[0] ? ": " : "") == 0 &&
 	    line_text_message(&text, why->message, SIZE_MAX) == 0 &&
 	    buf_addf(&text, "%s", why->remedy[0] ? "\n       " : "") == 0 &&
 	    line_text_message(&text, why->remedy, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
-		ask_say(a, &text);
+		prompt_write(a, &text);
 }
 
 static void
-write_always(const struct ask *a, const struct remedy *r)
+write_always(const struct prompt *a, const struct remedy *r)
 {
 	own(buf) struct buf text = BUF_INIT(REMEDY_LINE);
 	struct remit_error err;
@@ -374,21 +380,22 @@ write_always(const struct ask *a, const struct remedy *r)
 	if (buf_addf(&text, "remit: only allowed once: ") == 0 &&
 	    line_text_message(&text, err.message, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
-		ask_say(a, &text);
+		prompt_write(a, &text);
 }
 
 /* True if the policy allows more than before. */
 static bool
-settle(const struct ask *a, const struct remedy *r, struct policy *policy)
+prompt_for_remedy(const struct prompt *a, const struct remedy *r,
+		  struct policy *policy)
 {
 	struct remit_error err;
 	enum answer answer;
 
 	if (remedy_check(r, policy, &err) < 0) {
-		say_why_not(a, r, &err);
+		write_why_not(a, r, &err);
 		return false;
 	}
-	answer = ask_one(a, r);
+	answer = prompt_once(a, r);
 	if (answer == ANSWER_NO)
 		return false;
 	if (answer == ANSWER_ALWAYS)
@@ -399,40 +406,42 @@ settle(const struct ask *a, const struct remedy *r, struct policy *policy)
 /* Once for each flag: a run that is refused the same again is not helped by
    it, and a no is a no. */
 static bool
-is_new(struct ask *a, const struct remedy *r)
+add_answered(struct prompt *a, const struct remedy *r)
 {
 	own(buf) struct buf flag = BUF_INIT(REMEDY_LINE);
 
 	if (remedy_show(r, &flag) < 0)
 		return false;
-	for (size_t i = 0; i < a->asked.count; i++)
-		if (!strcmp(a->asked.items[i], buf_text(&flag)))
+	for (size_t i = 0; i < a->answered.count; i++)
+		if (!strcmp(a->answered.items[i], buf_text(&flag)))
 			return false;
-	return list_add(&a->asked, buf_text(&flag)) == 0;
+	return list_add(&a->answered, buf_text(&flag)) == 0;
 }
 
 bool
-ask_result(struct ask *a, const json_t *result, struct policy *policy)
+prompt_for_denials(struct prompt *a, const json_t *result,
+		   struct policy *policy)
 {
 	own(remedies) struct remedies all = { 0 };
 	bool again = false;
 
-	if (a->rounds++ == ASK_ROUNDS || remedies_find(&all, result) < 0)
+	if (a->rounds++ == PROMPT_ROUNDS_MAX || remedies_find(&all, result) < 0)
 		return false;
 	for (size_t i = 0; i < all.count && !is_stopped(a); i++)
-		if (is_new(a, &all.rows[i]) && settle(a, &all.rows[i], policy))
+		if (add_answered(a, &all.rows[i]) &&
+		    prompt_for_remedy(a, &all.rows[i], policy))
 			again = true;
 	return again && !is_stopped(a);
 }
 
 void
-ask_note_host(struct ask *a, const char *host, bool always)
+prompt_note_host(struct prompt *a, const char *host, bool always)
 {
 	struct remedy r = { .field = &fields[F_NETWORK_ALLOW] };
 
 	snprintf(r.text, sizeof(r.text), "%s", host);
 	/* Without memory it is asked again. */
-	(void)is_new(a, &r);
+	(void)add_answered(a, &r);
 	if (always)
 		write_always(a, &r);
 }
@@ -510,16 +519,16 @@ question_find(const char *line, const char *file, enum remit_answer *out)
 }
 
 enum remit_answer
-question_ask(const struct remit_question *q, const char *file, int signals)
+question_prompt(const struct remit_question *q, const char *file, int signals)
 {
 	own(buf) struct buf text = BUF_INIT(64 * 1024);
-	own(ask) struct ask a = ASK_INIT;
+	own(prompt) struct prompt a = PROMPT_INIT;
 	enum remit_answer answer = REMIT_DENY;
 	struct remit_error err;
-	char line[ASK_LINE];
+	char line[PROMPT_LINE_SIZE];
 
 	a.signals = signals;
-	if (ask_open_terminal(&a, &err) < 0) {
+	if (prompt_open_terminal(&a, &err) < 0) {
 		fprintf(stderr, "remit: denied: there is no terminal to ask "
 				"at\n");
 		return REMIT_DENY;
@@ -529,7 +538,7 @@ question_ask(const struct remit_question *q, const char *file, int signals)
 	for (int i = 0; i < TRIES; i++) {
 		/* What was typed before was not meant for us. */
 		tcflush(a.tty, TCIFLUSH);
-		if (!ask_say(&a, &text) || !ask_read_line(&a, line) ||
+		if (!prompt_write(&a, &text) || !prompt_read_line(&a, line) ||
 		    question_find(line, file, &answer))
 			return answer;
 		buf_free(&text);

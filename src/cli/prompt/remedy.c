@@ -1,4 +1,4 @@
-#include "cli/ask/remedy.h"
+#include "cli/prompt/remedy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ is_directory(const char *path)
 /* Of a file that is to be written the directory is named: the file may not be
    there yet, and programs replace files rather than change them. */
 static bool
-take_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
+set_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
 {
 	char tidy[PATH_RULE_SIZE];
 	struct remit_error err;
@@ -63,11 +63,11 @@ read_row(const json_t *row, struct remedy *out)
 		return true;
 	}
 	return out->field->type == FIELD_PATHS && path &&
-	       take_path(out->text, path, out->field);
+	       set_path(out->text, path, out->field);
 }
 
 static struct remedy *
-place_for(struct remedies *r, const struct remedy *one)
+remedy_for(struct remedies *r, const struct remedy *one)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->rows[i].field == one->field &&
@@ -108,7 +108,7 @@ remedies_find(struct remedies *r, const json_t *result)
 
 		if (!read_row(row, &one))
 			continue;
-		place = place_for(r, &one);
+		place = remedy_for(r, &one);
 		if (place && add_tried(place, row) < 0)
 			return -1;
 	}
