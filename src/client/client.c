@@ -108,7 +108,7 @@ job_files_send(struct link *l, const struct remit_job *job,
 
 /* ---- the keeper's question ---- */
 
-static const char *const words[] = {
+static const char *const answer_words[] = {
 	[REMIT_DENY] = "deny",
 	[REMIT_ALLOW_ONCE] = "once",
 	[REMIT_ALLOW_RUN] = "run",
@@ -120,11 +120,11 @@ send_answer(struct link *l, const char *id, enum remit_answer answer,
 	    struct remit_error *err)
 {
 	own(buf) struct buf out = BUF_INIT(frame_rules[FRAME_ANSWER].max);
-	bool is_known = (size_t)answer < ARRAY_LEN(words);
+	bool is_known = (size_t)answer < ARRAY_LEN(answer_words);
 
 	if (record_add(&out, "id", id) < 0 ||
-	    record_add(&out, "answer", words[is_known ? answer : REMIT_DENY]) <
-		    0)
+	    record_add(&out, "answer",
+		       answer_words[is_known ? answer : REMIT_DENY]) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "answer");
 	return link_send(l, FRAME_ANSWER, out.data, out.len, err);
 }
@@ -133,8 +133,8 @@ send_answer(struct link *l, const char *id, enum remit_answer answer,
    question (the frame "question") is asked of the caller, and the answer sent.
  */
 static int
-host_question_take(const struct remit_job *job, const struct frame *f,
-		   struct link *l, struct remit_error *err)
+answer_host_question(const struct remit_job *job, const struct frame *f,
+		     struct link *l, struct remit_error *err)
 {
 	struct record id, kind, subject;
 	struct remit_question q = { 0 };
@@ -201,8 +201,8 @@ choose_keeper(struct remit *r, const struct remit_options *opt,
 }
 
 static int
-set_up(struct remit *r, const struct remit_options *opt,
-       struct remit_error *err)
+remit_init(struct remit *r, const struct remit_options *opt,
+	   struct remit_error *err)
 {
 	r->control = -1;
 	pthread_mutex_init(&r->lock, NULL);
@@ -225,7 +225,7 @@ remit_open(struct remit **out, const struct remit_options *opt,
 
 	if (!r)
 		return fail_sys(err, REMIT_E_MEMORY, "remit_open");
-	if (set_up(r, opt ? opt : &none, err) < 0) {
+	if (remit_init(r, opt ? opt : &none, err) < 0) {
 		remit_close(r);
 		return -1;
 	}
@@ -330,7 +330,7 @@ run_free(struct run *r)
 }
 
 static int
-take_result(struct run *r, const struct frame *f, struct remit_error *err)
+handle_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
 	const struct result_parts parts = {
 		.displays = &r->displays,
@@ -342,7 +342,7 @@ take_result(struct run *r, const struct frame *f, struct remit_error *err)
 }
 
 static int
-take_frame(struct run *r, const struct frame *f, struct remit_error *err)
+handle_frame(struct run *r, const struct frame *f, struct remit_error *err)
 {
 	const struct remit_job *job = r->job;
 	struct remit_result *res = r->result;
@@ -367,17 +367,17 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return displays_add(&r->displays, f->payload, f->len, err);
 	case FRAME_CALL:
 	case FRAME_CALL_DATA:
-		return tool_calls_take(&r->calls, f, err);
+		return tool_calls_receive(&r->calls, f, err);
 	case FRAME_PROGRESS:
 		if (job->on_progress)
 			job->on_progress(job->user, f->payload, f->len);
 		return 0;
 	case FRAME_QUESTION:
-		return host_question_take(job, f, &r->link, err);
+		return answer_host_question(job, f, &r->link, err);
 	case FRAME_RESULT:
-		return take_result(r, f, err);
+		return handle_result(r, f, err);
 	case FRAME_PROMPT:
-		r->asked = true;
+		r->wants_input = true;
 		return 0;
 	case FRAME_OPENED:
 		r->opened = true;
@@ -388,7 +388,7 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_FILE_BYTES:
 	case FRAME_FILE_ANSWER:
 		if (r->filing)
-			return file_answer_take(r->filing, f, err);
+			return file_answer_add(r->filing, f, err);
 		return fail(err, REMIT_E_PROTOCOL, "a file of no task");
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
@@ -406,7 +406,7 @@ read_frames(struct run *r, struct remit_error *err)
 	do {
 		if (release_next(r->remit, r->shared, l, &f, err) < 0)
 			return -1;
-		if (f.type != FRAME_NONE && take_frame(r, &f, err) < 0)
+		if (f.type != FRAME_NONE && handle_frame(r, &f, err) < 0)
 			return -1;
 	} while (f.type != FRAME_NONE);
 	if (l->ended && !result_view_is_done(r->result))
@@ -435,9 +435,9 @@ is_answered(const struct run *r)
 
 /* What somebody types ahead is for the next cell, not for this. */
 static bool
-takes_input(const struct run *r)
+reads_input(const struct run *r)
 {
-	return !r->job->interactive || r->asked;
+	return !r->job->interactive || r->wants_input;
 }
 
 int
@@ -452,7 +452,7 @@ client_converse(struct run *r, struct remit_error *err)
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
-			{ .fd = takes_input(r) && input ? job->stdin_fd : -1,
+			{ .fd = reads_input(r) && input ? job->stdin_fd : -1,
 			  .events = POLLIN },
 			{ .fd = r->wake, .events = POLLIN },
 			{ .fd = tool_calls_fd(&r->calls), .events = POLLIN },
@@ -482,7 +482,7 @@ client_converse(struct run *r, struct remit_error *err)
 		if (fds[3].revents && pass_wake(r, err) < 0)
 			return -1;
 		if (fds[2].revents) {
-			r->asked = false;
+			r->wants_input = false;
 			if (pass_stdin(l, job->stdin_fd, &input, err) < 0)
 				return -1;
 		}
@@ -497,7 +497,7 @@ void
 client_set_job(struct run *r, const struct remit_job *job)
 {
 	r->job = job;
-	r->asked = false;
+	r->wants_input = false;
 	displays_free(&r->displays);
 	r->displays =
 		(struct displays)DISPLAYS_INIT(job->on_display, job->user);
@@ -525,8 +525,8 @@ is_kept(const struct run *r, uint64_t sent)
 }
 
 static int
-run_at(struct remit *r, bool shared, const struct remit_job *job,
-       struct remit_result **out, struct remit_error *err)
+run_with_keeper(struct remit *r, bool shared, const struct remit_job *job,
+		struct remit_result **out, struct remit_error *err)
 {
 	own(run) struct run run = RUN_INIT;
 	own_fd int theirs = -1;
@@ -575,7 +575,7 @@ int
 remit_run(struct remit *r, const struct remit_job *job,
 	  struct remit_result **out, struct remit_error *err)
 {
-	if (run_at(r, r->keeper_path != NULL, job, out, err) < 0)
+	if (run_with_keeper(r, r->keeper_path != NULL, job, out, err) < 0)
 		return -1;
 	/* Nobody asked for a shared keeper: what it cannot do, our own can;
 	   unless input is gone that only the first one has seen. */
@@ -584,7 +584,7 @@ remit_run(struct remit *r, const struct remit_job *job,
 	remit_result_free(*out);
 	if (client_need_private(r, err) < 0)
 		return -1;
-	return run_at(r, false, job, out, err);
+	return run_with_keeper(r, false, job, out, err);
 }
 
 int

@@ -135,7 +135,7 @@ connection_connect(const char *path, struct remit_error *err)
 
 /* One that was kept, or -1. */
 static int
-take_kept(struct remit *r)
+pop_kept(struct remit *r)
 {
 	int fd = -1;
 
@@ -155,7 +155,7 @@ connection_make(struct remit *r, bool shared, int *theirs,
 	*theirs = -1;
 	if (shared)
 		return connection_connect(r->keeper_path, err);
-	kept = take_kept(r);
+	kept = pop_kept(r);
 	if (kept >= 0)
 		return kept;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -236,8 +236,8 @@ name_version(const struct frame *f, char *out, size_t size)
 }
 
 static int
-refuse(const struct remit *r, bool shared, const struct frame *f,
-       unsigned protocol, struct remit_error *err)
+refuse_protocol(const struct remit *r, bool shared, const struct frame *f,
+		unsigned protocol, struct remit_error *err)
 {
 	char keeper[256], version[32];
 
@@ -267,5 +267,5 @@ release_next(const struct remit *r, bool shared, struct link *l,
 	/* The refusal may come in pieces. */
 	if (!failed && f->type == FRAME_NONE && !l->ended)
 		return 0;
-	return refuse(r, shared, f, protocol, err);
+	return refuse_protocol(r, shared, f, protocol, err);
 }

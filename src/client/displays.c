@@ -164,8 +164,8 @@ add_gaps(struct buf *out, const struct display_head *h, const char *no_json)
 }
 
 static int
-write_down(struct buf *out, const struct display_head *h,
-	   const struct remit_display *d, const char *no_json)
+write_display(struct buf *out, const struct display_head *h,
+	      const struct remit_display *d, const char *no_json)
 {
 	if (buf_add(out, "{", 1) < 0 || add_named(out, d) < 0 ||
 	    add_mime(out, d) < 0 ||
@@ -180,8 +180,8 @@ write_down(struct buf *out, const struct display_head *h,
 
 /* All bytes are there. */
 static int
-finish(struct displays *d, const struct display_head *h,
-       struct remit_error *err)
+finish_display(struct displays *d, const struct display_head *h,
+	       struct remit_error *err)
 {
 	struct remit_part parts[DISPLAY_PARTS];
 	struct remit_display all = {
@@ -205,7 +205,7 @@ finish(struct displays *d, const struct display_head *h,
 	if (d->on_display)
 		d->on_display(d->user, &all);
 	if ((!all.is_value && buf_add(to, to->len ? "," : "[", 1) < 0) ||
-	    write_down(to, h, &all, no_json) < 0)
+	    write_display(to, h, &all, no_json) < 0)
 		return fail_memory(err, "displays");
 	d->total_bytes = d->data.len = 0;
 	return 0;
@@ -220,7 +220,7 @@ finish_if_whole(struct displays *d, struct remit_error *err)
 		return 0;
 	if (display_head_read(&h, buf_text(&d->head), d->head.len, err) < 0)
 		return -1;
-	return finish(d, &h, err);
+	return finish_display(d, &h, err);
 }
 
 int
@@ -254,7 +254,7 @@ displays_add(struct displays *d, const char *bytes, size_t len,
 }
 
 int
-displays_take(struct displays *d, struct buf *value, struct buf *shown,
+displays_move(struct displays *d, struct buf *value, struct buf *shown,
 	      struct remit_error *err)
 {
 	if ((!d->value.len && buf_add(&d->value, "null", 4) < 0) ||

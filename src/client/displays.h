@@ -42,7 +42,7 @@ int displays_add(struct displays *d, const char *bytes, size_t len,
 		 struct remit_error *err) must_check;
 /* Hands over the value, a JSON object or null, and what was shown, a JSON list.
  */
-int displays_take(struct displays *d, struct buf *value, struct buf *shown,
+int displays_move(struct displays *d, struct buf *value, struct buf *shown,
 		  struct remit_error *err) must_check;
 void displays_free(struct displays *d);
 

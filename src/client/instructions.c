@@ -80,8 +80,8 @@ add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 
 /* One frame is the whole answer, unless the answer is a result. */
 static int
-receive(const struct remit *r, bool shared, struct link *l, struct frame *f,
-	struct remit_error *err)
+receive_frame(const struct remit *r, bool shared, struct link *l,
+	      struct frame *f, struct remit_error *err)
 {
 	f->type = FRAME_NONE;
 	do {
@@ -100,8 +100,8 @@ receive(const struct remit *r, bool shared, struct link *l, struct frame *f,
 
 /* The plan cannot be made: a result's error says why. */
 static int
-blame(const struct remit *r, bool shared, struct link *l, struct frame *f,
-      struct remit_error *err)
+fail_from_result(const struct remit *r, bool shared, struct link *l,
+		 struct frame *f, struct remit_error *err)
 {
 	const struct result_parts none = { 0 };
 	struct remit_result *res = result_view_new(err);
@@ -110,20 +110,20 @@ blame(const struct remit *r, bool shared, struct link *l, struct frame *f,
 	if (!failed && f->type == FRAME_ENFORCEMENT)
 		failed =
 			result_view_enforce(res, f->payload, f->len, err) < 0 ||
-			receive(r, shared, l, f, err) < 0;
+			receive_frame(r, shared, l, f, err) < 0;
 	if (!failed && f->type != FRAME_RESULT)
 		failed = fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	if (!failed &&
 	    result_view_finish(res, f->payload, f->len, &none, err) == 0)
-		result_view_blame(res, err);
+		result_view_to_error(res, err);
 	remit_result_free(res);
 	return -1;
 }
 
 /* What the keeper says of the code, and of calls. */
 static int
-take(const struct frame *f, struct buf *out, struct buf *limits,
-     struct remit_error *err)
+read_instructions(const struct frame *f, struct buf *out, struct buf *limits,
+		  struct remit_error *err)
 {
 	struct record text, tools;
 	size_t at = 0;
@@ -140,8 +140,9 @@ take(const struct frame *f, struct buf *out, struct buf *limits,
 }
 
 static int
-ask(struct remit *r, bool shared, const char *policy_json, int session,
-    struct buf *out, struct buf *limits, struct remit_error *err)
+request_instructions(struct remit *r, bool shared, const char *policy_json,
+		     int session, struct buf *out, struct buf *limits,
+		     struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	const char *policy = policy_json ? policy_json : "{}";
@@ -154,11 +155,12 @@ ask(struct remit *r, bool shared, const char *policy_json, int session,
 	if (link_send(&l, FRAME_POLICY, policy, strlen(policy), err) < 0 ||
 	    link_send(&l, FRAME_INSTRUCTIONS, session ? "session" : "run",
 		      session ? 7 : 3, err) < 0 ||
-	    link_flush(&l, err) < 0 || receive(r, shared, &l, &f, err) < 0)
+	    link_flush(&l, err) < 0 ||
+	    receive_frame(r, shared, &l, &f, err) < 0)
 		return -1;
 	if (f.type != FRAME_INSTRUCTIONS)
-		return blame(r, shared, &l, &f, err);
-	return take(&f, out, limits, err);
+		return fail_from_result(r, shared, &l, &f, err);
+	return read_instructions(&f, out, limits, err);
 }
 
 int
@@ -173,14 +175,14 @@ remit_instructions(struct remit *r, const char *policy_json,
 
 	if (tools_open(&all, tools, tool_count, err) < 0)
 		return -1;
-	failed = ask(r, r->keeper_path != NULL, policy_json, session, &out,
-		     &limits, err);
+	failed = request_instructions(r, r->keeper_path != NULL, policy_json,
+				      session, &out, &limits, err);
 	/* As for runs: what a keeper cannot do that nobody asked for, our own
 	   can. */
 	if (failed && err->code == REMIT_E_ELSEWHERE && r->found)
 		failed = client_need_private(r, err) < 0 ||
-			 ask(r, false, policy_json, session, &out, &limits,
-			     err) < 0;
+			 request_instructions(r, false, policy_json, session,
+					      &out, &limits, err) < 0;
 	if (failed)
 		return -1;
 	if (add_tools(&out, &all, &limits) < 0)

@@ -44,9 +44,9 @@ struct run {
 	struct displays displays;
 	struct tools tools; /* of a run, or of all cells */
 	struct tool_calls calls;
-	int wake;    /* an eventfd that asks for an interrupt, or -1 */
-	bool asked;  /* a cell that somebody types waits for input */
-	bool stays;  /* the connection can be used again */
+	int wake;	  /* an eventfd that asks for an interrupt, or -1 */
+	bool wants_input; /* a cell that somebody types waits for input */
+	bool stays;	  /* the connection can be used again */
 	bool opened; /* what was asked for is a session's jail, and is there */
 	struct file_answer *filing; /* that is waited for, or NULL */
 };

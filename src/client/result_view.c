@@ -182,9 +182,9 @@ add_parts(struct remit_result *r, const struct result_parts *parts,
 	struct displays none = DISPLAYS_INIT(NULL, NULL);
 	struct displays *d = parts->displays ? parts->displays : &none;
 
-	if (displays_take(d, &r->value, &r->shown, err) < 0 ||
-	    tool_calls_tell(parts->calls, r->doc, err) < 0 ||
-	    artifacts_tell(parts->artifacts, r->doc, err) < 0)
+	if (displays_move(d, &r->value, &r->shown, err) < 0 ||
+	    tool_calls_report(parts->calls, r->doc, err) < 0 ||
+	    artifacts_report(parts->artifacts, r->doc, err) < 0)
 		return -1;
 	if (set_stream(r->doc, "stdout", &r->out) < 0 ||
 	    set_stream(r->doc, "stderr", &r->err) < 0)
@@ -349,7 +349,7 @@ text_of(const json_t *error, const char *key)
 }
 
 int
-result_view_blame(const struct remit_result *r, struct remit_error *err)
+result_view_to_error(const struct remit_result *r, struct remit_error *err)
 {
 	const json_t *error = json_object_get(r->doc, "error");
 

@@ -71,6 +71,6 @@ bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);
 /* Its error as one of the library's; returns -1. */
-int result_view_blame(const struct remit_result *r, struct remit_error *err);
+int result_view_to_error(const struct remit_result *r, struct remit_error *err);
 
 #endif

@@ -34,7 +34,7 @@ remit_session_drop(struct remit_session *s)
 }
 
 static struct remit_session *
-make(struct remit_error *err)
+session_new(struct remit_error *err)
 {
 	struct remit_session *s = calloc(1, sizeof(*s));
 
@@ -54,8 +54,8 @@ make(struct remit_error *err)
 
 /* Wait for the answer to what was queued. */
 static int
-ask(struct remit_session *s, const struct remit_job *job,
-    struct remit_error *err)
+await_answer(struct remit_session *s, const struct remit_job *job,
+	     struct remit_error *err)
 {
 	struct run *r = &s->run;
 	uint64_t old;
@@ -92,7 +92,7 @@ expect_opened(struct remit_session *s, struct remit_error *err)
 	int failed = 0;
 
 	if (!s->run.opened)
-		failed = result_view_blame(s->run.result, err);
+		failed = result_view_to_error(s->run.result, err);
 	forget_result(s);
 	return failed;
 }
@@ -163,7 +163,8 @@ open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 	if (fd < 0)
 		return -1;
 	client_begin(&s->run, r, shared, fd);
-	if (send_open(&s->run, opt, err) < 0 || ask(s, &no_job, err) < 0)
+	if (send_open(&s->run, opt, err) < 0 ||
+	    await_answer(s, &no_job, err) < 0)
 		return -1;
 	/* A session may outlive it. */
 	s->run.remit = NULL;
@@ -196,7 +197,7 @@ remit_session_open(struct remit *r, const struct remit_session_options *opt,
 		   struct remit_session **out, struct remit_error *err)
 {
 	struct remit_session_options none = { 0 };
-	struct remit_session *s = make(err);
+	struct remit_session *s = session_new(err);
 
 	if (!s)
 		return -1;
@@ -212,7 +213,7 @@ remit_session_open(struct remit *r, const struct remit_session_options *opt,
 
 /* One at a time. */
 static int
-enter(struct remit_session *s, struct remit_error *err)
+session_enter(struct remit_session *s, struct remit_error *err)
 {
 	if (pthread_mutex_trylock(&s->busy))
 		return fail(err, REMIT_E_BUSY,
@@ -226,7 +227,7 @@ enter(struct remit_session *s, struct remit_error *err)
 }
 
 static int
-leave(struct remit_session *s, int failed)
+session_leave(struct remit_session *s, int failed)
 {
 	forget_result(s);
 	pthread_mutex_unlock(&s->busy);
@@ -249,7 +250,7 @@ run_cell(struct remit_session *s, const struct remit_job *job,
 		s->broken = true; /* half of it may be queued */
 		return -1;
 	}
-	if (ask(s, job, err) < 0)
+	if (await_answer(s, job, err) < 0)
 		return -1;
 	*out = take_ptr(&s->run.result);
 	return 0;
@@ -259,7 +260,9 @@ int
 remit_session_run(struct remit_session *s, const struct remit_job *job,
 		  struct remit_result **out, struct remit_error *err)
 {
-	return enter(s, err) < 0 ? -1 : leave(s, run_cell(s, job, out, err));
+	return session_enter(s, err) < 0
+		       ? -1
+		       : session_leave(s, run_cell(s, job, out, err));
 }
 
 void
@@ -280,10 +283,10 @@ remit_session_kill(struct remit_session *s)
 }
 
 static int
-reset(struct remit_session *s, struct remit_error *err)
+send_reset(struct remit_session *s, struct remit_error *err)
 {
 	if (link_send(&s->run.link, FRAME_RESET, "", 0, err) < 0 ||
-	    ask(s, &no_job, err) < 0)
+	    await_answer(s, &no_job, err) < 0)
 		return -1;
 	return expect_opened(s, err);
 }
@@ -291,15 +294,16 @@ reset(struct remit_session *s, struct remit_error *err)
 int
 remit_session_reset(struct remit_session *s, struct remit_error *err)
 {
-	return enter(s, err) < 0 ? -1 : leave(s, reset(s, err));
+	return session_enter(s, err) < 0 ? -1
+					 : session_leave(s, send_reset(s, err));
 }
 
 /* ---- files ---- */
 
 static int
-do_file(struct remit_session *s, const struct remit_file_task *task,
-	struct file_answer *answer, struct remit_file_answer **out,
-	struct remit_error *err)
+run_file_task(struct remit_session *s, const struct remit_file_task *task,
+	      struct file_answer *answer, struct remit_file_answer **out,
+	      struct remit_error *err)
 {
 	int failed;
 
@@ -308,14 +312,14 @@ do_file(struct remit_session *s, const struct remit_file_task *task,
 		return -1;
 	}
 	s->run.filing = answer;
-	failed = ask(s, &no_job, err);
+	failed = await_answer(s, &no_job, err);
 	s->run.filing = NULL;
 	if (failed < 0)
 		return -1;
 	/* What the keeper says itself is a result. */
 	if (!answer->is_done)
-		return result_view_blame(s->run.result, err);
-	return file_answer_give(answer, task, out, err);
+		return result_view_to_error(s->run.result, err);
+	return file_answer_finish(answer, task, out, err);
 }
 
 int
@@ -324,9 +328,9 @@ remit_session_file(struct remit_session *s, const struct remit_file_task *task,
 {
 	own(file_answer) struct file_answer answer = FILE_ANSWER_INIT;
 
-	if (file_task_check(task, err) < 0 || enter(s, err) < 0)
+	if (file_task_check(task, err) < 0 || session_enter(s, err) < 0)
 		return -1;
-	return leave(s, do_file(s, task, &answer, out, err));
+	return session_leave(s, run_file_task(s, task, &answer, out, err));
 }
 
 /* ---- branches ---- */
@@ -364,7 +368,9 @@ fork_session(struct remit_session *s, const char *artifacts_dir,
 		s->broken = true;
 		return -1;
 	}
-	return ask(branch, &no_job, err) < 0 ? -1 : expect_opened(branch, err);
+	return await_answer(branch, &no_job, err) < 0
+		       ? -1
+		       : expect_opened(branch, err);
 }
 
 int
@@ -374,25 +380,25 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	struct remit_session *branch;
 	int failed;
 
-	if (enter(s, err) < 0)
+	if (session_enter(s, err) < 0)
 		return -1;
-	branch = make(err);
+	branch = session_new(err);
 	failed = branch ? fork_session(s, artifacts_dir, branch, err) : -1;
 	if (failed < 0)
 		remit_session_drop(branch);
 	else
 		*out = branch;
-	return leave(s, failed);
+	return session_leave(s, failed);
 }
 
 /* ---- what is written to the host ---- */
 
 static int
-ask_result(struct remit_session *s, enum frame_type what,
-	   struct remit_result **out, struct remit_error *err)
+request_result(struct remit_session *s, enum frame_type what,
+	       struct remit_result **out, struct remit_error *err)
 {
 	if (link_send(&s->run.link, what, "", 0, err) < 0 ||
-	    ask(s, &no_job, err) < 0)
+	    await_answer(s, &no_job, err) < 0)
 		return -1;
 	*out = take_ptr(&s->run.result);
 	return 0;
@@ -402,21 +408,23 @@ int
 remit_session_commit(struct remit_session *s, struct remit_result **out,
 		     struct remit_error *err)
 {
-	return enter(s, err) < 0
+	return session_enter(s, err) < 0
 		       ? -1
-		       : leave(s, ask_result(s, FRAME_COMMIT, out, err));
+		       : session_leave(
+				 s, request_result(s, FRAME_COMMIT, out, err));
 }
 
 int
 remit_session_close(struct remit_session *s, struct remit_result **out,
 		    struct remit_error *err)
 {
-	int failed = enter(s, err);
+	int failed = session_enter(s, err);
 
 	if (failed < 0 && err->code == REMIT_E_BUSY)
 		return -1;
 	if (!failed)
-		failed = leave(s, ask_result(s, FRAME_CLOSE, out, err));
+		failed = session_leave(
+			s, request_result(s, FRAME_CLOSE, out, err));
 	remit_session_drop(s);
 	return failed;
 }

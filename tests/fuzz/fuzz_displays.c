@@ -52,7 +52,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 2 + n;
 		size -= 2 + n;
 	}
-	must(displays_take(&d, &value, &shown, &err) == 0);
+	must(displays_move(&d, &value, &shown, &err) == 0);
 	for (size_t i = 0; i < value.len; i++)
 		must((unsigned char)value.data[i] >= ' ');
 	for (size_t i = 0; i < shown.len; i++)

@@ -41,14 +41,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	t.op = (enum remit_file_op)(1 + data[0] % REMIT_FILE_REMOVE);
 	f.payload = (const char *)data + 2;
 	f.len = (uint32_t)((size - 2) * data[1] / 255);
-	must(file_answer_take(&a, &f, &err) == 0 && !a.is_done);
+	must(file_answer_add(&a, &f, &err) == 0 && !a.is_done);
 	f.type = FRAME_FILE_ANSWER;
 	f.payload += f.len;
 	f.len = (uint32_t)(size - 2) - f.len;
-	if (file_answer_take(&a, &f, &err) < 0)
+	if (file_answer_add(&a, &f, &err) < 0)
 		return 0;
 	must(a.is_done);
-	if (file_answer_give(&a, &t, &out, &err) < 0) {
+	if (file_answer_finish(&a, &t, &out, &err) < 0) {
 		must(err.message[0] && !out);
 		return 0;
 	}

@@ -63,7 +63,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct mcp_sink sink = { on_send, on_end, &ends };
 
 		stop = stop ? stop : end;
-		mcp_take(p, at, (size_t)(stop - at), &sink);
+		mcp_receive(p, at, (size_t)(stop - at), &sink);
 		must(ends == 1);
 		at = stop + 1;
 	}

@@ -47,7 +47,7 @@ artifacts_open(struct artifacts *a, const char *directory,
 /* ---- one file ---- */
 
 static void
-forget(struct artifacts *a)
+discard_file(struct artifacts *a)
 {
 	if (a->file >= 0)
 		unlinkat(a->parent, a->temporary, 0);
@@ -60,12 +60,12 @@ forget(struct artifacts *a)
 
 /* The run is not to blame: the file is only not there. */
 static int
-skip(struct artifacts *a, const char *reason, struct remit_error *err)
+skip_file(struct artifacts *a, const char *reason, struct remit_error *err)
 {
 	json_t *row =
 		json_pack("{s:s, s:s}", "path", a->path, "reason", reason);
 
-	forget(a);
+	discard_file(a);
 	return json_array_append_new(a->skipped, row) < 0
 		       ? fail_memory(err, "artifacts")
 		       : 0;
@@ -77,14 +77,15 @@ skip_sys(struct artifacts *a, struct remit_error *err)
 	char reason[128];
 
 	if (errno == EEXIST)
-		return skip(a, "a file of that name is there already", err);
+		return skip_file(a, "a file of that name is there already",
+				 err);
 	snprintf(reason, sizeof(reason), "it cannot be written: %.90s",
 		 strerror(errno));
-	return skip(a, reason, err);
+	return skip_file(a, reason, err);
 }
 
 static int
-create(struct artifacts *a)
+create_temporary(struct artifacts *a)
 {
 	uint64_t noise = 0;
 	const char *name;
@@ -101,7 +102,7 @@ create(struct artifacts *a)
 }
 
 static int
-finish(struct artifacts *a, struct remit_error *err)
+finish_file(struct artifacts *a, struct remit_error *err)
 {
 	char host_path[2 * PATH_MAX];
 	json_t *row;
@@ -122,7 +123,7 @@ finish(struct artifacts *a, struct remit_error *err)
 			(json_int_t)a->size_bytes, "content_type", a->type,
 			"host_path",
 			text_to_json(host_path, strlen(host_path)));
-	forget(a);
+	discard_file(a);
 	return json_array_append_new(a->made, row) < 0
 		       ? fail_memory(err, "artifacts")
 		       : 0;
@@ -135,7 +136,7 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 	struct file_head h;
 
 	/* One that did not come to its end is none. */
-	forget(a);
+	discard_file(a);
 	if (a->directory < 0)
 		return fail(err, REMIT_E_PROTOCOL, "an artifact nobody wants");
 	if (file_head_read(&h, payload, len, err) < 0)
@@ -149,10 +150,11 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 	a->size_bytes = a->left_bytes = h.size_bytes;
 	a->type = content_type(a->path, "", 0);
 	if (gate && !gate->admits(gate->user, a->path, a->size_bytes))
-		return skip(a, "there is no space left for artifacts", err);
-	if (create(a) < 0)
+		return skip_file(a, "there is no space left for artifacts",
+				 err);
+	if (create_temporary(a) < 0)
 		return skip_sys(a, err);
-	return a->left_bytes ? 0 : finish(a, err);
+	return a->left_bytes ? 0 : finish_file(a, err);
 }
 
 int
@@ -169,7 +171,7 @@ artifacts_add(struct artifacts *a, const char *bytes, size_t len,
 	a->left_bytes -= len;
 	if (io_write_all(a->file, bytes, len) < 0)
 		return skip_sys(a, err);
-	return a->left_bytes ? 0 : finish(a, err);
+	return a->left_bytes ? 0 : finish_file(a, err);
 }
 
 /* ---- all of them ---- */
@@ -185,7 +187,7 @@ by_path(const void *a, const void *b)
 
 /* The order in which a directory names its files says nothing. */
 static json_t *
-sorted(const json_t *rows)
+sorted_rows(const json_t *rows)
 {
 	size_t n = json_array_size(rows);
 	json_t **all = calloc(n ? n : 1, sizeof(json_t *));
@@ -202,15 +204,15 @@ sorted(const json_t *rows)
 }
 
 int
-artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
+artifacts_report(struct artifacts *a, json_t *result, struct remit_error *err)
 {
 	json_t *skipped = json_object_get(result, "artifacts_skipped");
 	bool any = a && a->directory >= 0;
 
 	if (a)
-		forget(a);
+		discard_file(a);
 	if (json_object_set_new(result, "artifacts",
-				any ? sorted(a->made) : json_array()) < 0)
+				any ? sorted_rows(a->made) : json_array()) < 0)
 		return fail_memory(err, "artifacts");
 	if (any && json_array_size(a->skipped) &&
 	    json_array_extend(skipped, a->skipped) < 0)
@@ -221,7 +223,7 @@ artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
 void
 artifacts_free(struct artifacts *a)
 {
-	forget(a);
+	discard_file(a);
 	own_fd_close(&a->directory);
 	a->directory = -1;
 	free(a->host_path);

@@ -55,8 +55,8 @@ int artifacts_add(struct artifacts *a, const char *bytes, size_t len,
 		  struct remit_error *err) must_check;
 /* Put what was made, and what could not be, into a result. NULL: no run was to
    make any. */
-int artifacts_tell(struct artifacts *a, json_t *result,
-		   struct remit_error *err) must_check;
+int artifacts_report(struct artifacts *a, json_t *result,
+		     struct remit_error *err) must_check;
 void artifacts_free(struct artifacts *a);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "wire/record.h"
 
-static const char *const names[] = {
+static const char *const op_names[] = {
 	[REMIT_FILE_READ] = "read",	[REMIT_FILE_WRITE] = "write",
 	[REMIT_FILE_LIST] = "list",	[REMIT_FILE_STAT] = "stat",
 	[REMIT_FILE_MAKE] = "make",	[REMIT_FILE_MOVE] = "move",
@@ -18,7 +18,7 @@ static const char *const names[] = {
 const char *
 file_task_name(enum remit_file_op op)
 {
-	return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
+	return (size_t)op < ARRAY_LEN(op_names) ? op_names[op] : NULL;
 }
 
 static int
@@ -70,7 +70,7 @@ write_task(struct buf *b, const struct remit_file_task *t)
 				? t->length
 				: REMIT_FILE_READ_MAX;
 
-	if (record_add(b, "op", names[t->op]) < 0 ||
+	if (record_add(b, "op", op_names[t->op]) < 0 ||
 	    record_add(b, "path", t->path) < 0 ||
 	    record_add(b, "to", t->to ? t->to : "") < 0 ||
 	    add_number(b, "bytes", writes ? t->len : 0) < 0 ||
@@ -99,24 +99,24 @@ file_task_send(const struct remit_file_task *t, struct link *l,
 /* ---- the answer ---- */
 
 /* What is given out, and what it points into. */
-struct given {
+struct answer_storage {
 	struct remit_file_answer answer;
 	struct file_answer from;
 	struct remit_file_entry *entries;
-	size_t room; /* for so many */
+	size_t capacity; /* for so many */
 };
 
 void
 file_answer_free(struct file_answer *a)
 {
 	buf_free(&a->bytes);
-	buf_free(&a->said);
+	buf_free(&a->records);
 }
 
 void
 remit_file_answer_free(struct remit_file_answer *a)
 {
-	struct given *g = (struct given *)a;
+	struct answer_storage *g = (struct answer_storage *)a;
 
 	if (!g)
 		return;
@@ -126,10 +126,10 @@ remit_file_answer_free(struct remit_file_answer *a)
 }
 
 int
-file_answer_take(struct file_answer *a, const struct frame *f,
-		 struct remit_error *err)
+file_answer_add(struct file_answer *a, const struct frame *f,
+		struct remit_error *err)
 {
-	struct buf *to = f->type == FRAME_FILE_BYTES ? &a->bytes : &a->said;
+	struct buf *to = f->type == FRAME_FILE_BYTES ? &a->bytes : &a->records;
 
 	a->is_done = f->type == FRAME_FILE_ANSWER;
 	if (buf_add(to, f->payload, f->len) < 0)
@@ -159,7 +159,7 @@ read_type(struct remit_file_entry *e, const char *value)
 
 /* -1 if there is no such word, or it does not say that. */
 static int
-read_word(struct remit_file_entry *e, const struct record *r)
+read_attribute(struct remit_file_entry *e, const struct record *r)
 {
 	uint64_t number;
 
@@ -183,15 +183,16 @@ read_word(struct remit_file_entry *e, const struct record *r)
 }
 
 static struct remit_file_entry *
-next_entry(struct given *g)
+next_entry(struct answer_storage *g)
 {
-	if (g->answer.entry_count >= g->room)
+	if (g->answer.entry_count >= g->capacity)
 		return NULL;
 	return &g->entries[g->answer.entry_count++];
 }
 
 static int
-read_entries(struct given *g, const struct buf *b, struct remit_error *err)
+read_entries(struct answer_storage *g, const struct buf *b,
+	     struct remit_error *err)
 {
 	struct remit_file_entry *e = NULL;
 	struct record r;
@@ -208,7 +209,7 @@ read_entries(struct given *g, const struct buf *b, struct remit_error *err)
 			e = next_entry(g);
 			if (e)
 				e->path = r.value;
-		} else if (e && read_word(e, &r) < 0) {
+		} else if (e && read_attribute(e, &r) < 0) {
 			e = NULL;
 		}
 		if (!e)
@@ -222,8 +223,8 @@ read_entries(struct given *g, const struct buf *b, struct remit_error *err)
 
 /* A number that is none is an error all the same. */
 static int
-blame(const struct remit_file_task *t, const char *number,
-      struct remit_error *err)
+fail_with_errno(const struct remit_file_task *t, const char *number,
+		struct remit_error *err)
 {
 	uint64_t n;
 
@@ -241,21 +242,22 @@ check_outcome(const struct file_answer *a, const struct remit_file_task *t,
 	struct record r;
 	size_t at = 0;
 
-	if (record_check(buf_text(&a->said), a->said.len, err) < 0)
+	if (record_check(buf_text(&a->records), a->records.len, err) < 0)
 		return -1;
-	if (record_next(buf_text(&a->said), a->said.len, &at, &r) &&
+	if (record_next(buf_text(&a->records), a->records.len, &at, &r) &&
 	    !strcmp(r.key, "errno"))
-		return blame(t, r.value, err);
+		return fail_with_errno(t, r.value, err);
 	return 0;
 }
 
 static int
-fill(struct given *g, const struct remit_file_task *t, struct remit_error *err)
+fill_answer(struct answer_storage *g, const struct remit_file_task *t,
+	    struct remit_error *err)
 {
 	bool lists = t->op == REMIT_FILE_LIST;
 
-	g->room = lists ? REMIT_FILE_LIST_MAX : 1;
-	g->entries = calloc(g->room, sizeof(*g->entries));
+	g->capacity = lists ? REMIT_FILE_LIST_MAX : 1;
+	g->entries = calloc(g->capacity, sizeof(*g->entries));
 	if (!g->entries)
 		return fail_sys(err, REMIT_E_MEMORY, "entries");
 	g->answer.entries = g->entries;
@@ -265,14 +267,14 @@ fill(struct given *g, const struct remit_file_task *t, struct remit_error *err)
 	}
 	if (lists && read_entries(g, &g->from.bytes, err) < 0)
 		return -1;
-	return read_entries(g, &g->from.said, err);
+	return read_entries(g, &g->from.records, err);
 }
 
 int
-file_answer_give(struct file_answer *a, const struct remit_file_task *t,
-		 struct remit_file_answer **out, struct remit_error *err)
+file_answer_finish(struct file_answer *a, const struct remit_file_task *t,
+		   struct remit_file_answer **out, struct remit_error *err)
 {
-	struct given *g;
+	struct answer_storage *g;
 
 	if (check_outcome(a, t, err) < 0)
 		return -1;
@@ -281,7 +283,7 @@ file_answer_give(struct file_answer *a, const struct remit_file_task *t,
 		return fail_sys(err, REMIT_E_MEMORY, "answer");
 	g->from = *a;
 	*a = (struct file_answer)FILE_ANSWER_INIT;
-	if (fill(g, t, err) < 0) {
+	if (fill_answer(g, t, err) < 0) {
 		remit_file_answer_free(&g->answer);
 		return -1;
 	}

@@ -27,21 +27,21 @@ const char *file_task_name(enum remit_file_op op);
  */
 struct file_answer {
 	struct buf bytes;
-	struct buf said;
+	struct buf records;
 	bool is_done;
 };
 
 #define FILE_ANSWER_INIT                          \
 	{ .bytes = BUF_INIT(REMIT_FILE_READ_MAX), \
-	  .said = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) }
+	  .records = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) }
 
 /* "file_bytes" or "file_answer". */
-int file_answer_take(struct file_answer *a, const struct frame *f,
-		     struct remit_error *err) must_check;
+int file_answer_add(struct file_answer *a, const struct frame *f,
+		    struct remit_error *err) must_check;
 /* Once it is done: the answer to this task, or why it was not done. */
-int file_answer_give(struct file_answer *a, const struct remit_file_task *t,
-		     struct remit_file_answer **out,
-		     struct remit_error *err) must_check;
+int file_answer_finish(struct file_answer *a, const struct remit_file_task *t,
+		       struct remit_file_answer **out,
+		       struct remit_error *err) must_check;
 void file_answer_free(struct file_answer *a);
 
 #endif

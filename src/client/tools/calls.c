@@ -20,11 +20,11 @@ tool_calls_open(struct tool_calls *c, const struct tools *tools,
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
 	if (!tools->count)
 		return 0;
-	c->said = calloc(tools->count, sizeof(*c->said));
-	if (!c->said)
+	c->decisions = calloc(tools->count, sizeof(*c->decisions));
+	if (!c->decisions)
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
 	for (size_t i = 0; i < tools->count; i++)
-		c->said[i] = REMIT_ALLOW_ONCE;
+		c->decisions[i] = REMIT_ALLOW_ONCE;
 	c->hub = tool_hub_new(err);
 	return c->hub ? 0 : -1;
 }
@@ -35,8 +35,8 @@ tool_calls_free(struct tool_calls *c)
 	if (c->hub)
 		tool_hub_end(c->hub);
 	c->hub = NULL;
-	free(c->said);
-	c->said = NULL;
+	free(c->decisions);
+	c->decisions = NULL;
 	buf_free(&c->arguments);
 	json_decref(c->list);
 	c->list = NULL;
@@ -51,7 +51,7 @@ tool_calls_fd(const struct tool_calls *c)
 /* ---- the list for the result ---- */
 
 static void
-list(struct tool_calls *c, json_t *arguments)
+list_call(struct tool_calls *c, json_t *arguments)
 {
 	json_t *row;
 
@@ -93,7 +93,7 @@ list_outcome(struct tool_calls *c, const struct tool_answer *a)
 }
 
 int
-tool_calls_tell(struct tool_calls *c, json_t *result, struct remit_error *err)
+tool_calls_report(struct tool_calls *c, json_t *result, struct remit_error *err)
 {
 	uint64_t left_out = c ? c->left_out : 0;
 	json_t *list = c ? json_incref(c->list) : json_array(), *row;
@@ -113,7 +113,7 @@ tool_calls_tell(struct tool_calls *c, json_t *result, struct remit_error *err)
 /* ---- a call ---- */
 
 static enum remit_answer
-ask(struct tool_calls *c, const struct tool *tool)
+prompt_user(struct tool_calls *c, const struct tool *tool)
 {
 	struct remit_question q = {
 		.kind = "tool",
@@ -128,22 +128,22 @@ ask(struct tool_calls *c, const struct tool *tool)
 static bool
 is_allowed(struct tool_calls *c, const struct tool *tool)
 {
-	enum remit_answer *said = &c->said[tool - c->tools->all];
+	enum remit_answer *decision = &c->decisions[tool - c->tools->all];
 	enum remit_answer now;
 
 	if (tool->given.approval == REMIT_APPROVAL_NEVER ||
-	    *said == REMIT_ALLOW_RUN)
+	    *decision == REMIT_ALLOW_RUN)
 		return true;
-	if (*said == REMIT_DENY)
+	if (*decision == REMIT_DENY)
 		return false;
-	now = ask(c, tool);
+	now = prompt_user(c, tool);
 	if (now == REMIT_ALLOW_ALWAYS ||
 	    (now == REMIT_ALLOW_ONCE &&
 	     tool->given.approval == REMIT_APPROVAL_FIRST))
 		now = REMIT_ALLOW_RUN;
 	if (now == REMIT_ALLOW_RUN ||
 	    tool->given.approval == REMIT_APPROVAL_FIRST)
-		*said = now;
+		*decision = now;
 	return now != REMIT_DENY;
 }
 
@@ -167,14 +167,14 @@ read_arguments(const struct buf *text, struct remit_error *err)
 }
 
 static void
-perform(struct tool_calls *c)
+perform_call(struct tool_calls *c)
 {
 	const struct tool *tool = tools_find(c->tools, c->name);
 	struct remit_error err = { 0 };
 	json_auto_t *value = read_arguments(&c->arguments, &err);
 	struct remit_tool_call *call;
 
-	list(c, value);
+	list_call(c, value);
 	if (!tool)
 		fail(&err, REMIT_E_INPUT, "there is no tool of this name");
 	if (!tool || !value ||
@@ -197,7 +197,7 @@ perform(struct tool_calls *c)
 }
 
 static int
-begin(struct tool_calls *c, const struct frame *f, struct remit_error *err)
+begin_call(struct tool_calls *c, const struct frame *f, struct remit_error *err)
 {
 	struct call_head h;
 
@@ -214,20 +214,20 @@ begin(struct tool_calls *c, const struct frame *f, struct remit_error *err)
 }
 
 int
-tool_calls_take(struct tool_calls *c, const struct frame *f,
-		struct remit_error *err)
+tool_calls_receive(struct tool_calls *c, const struct frame *f,
+		   struct remit_error *err)
 {
 	if (!c->hub)
 		return fail(err, REMIT_E_PROTOCOL, "a call without tools");
 	if (f->type == FRAME_CALL)
-		return begin(c, f, err);
+		return begin_call(c, f, err);
 	if (f->len > c->missing)
 		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
 	if (buf_add(&c->arguments, f->payload, f->len) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "arguments");
 	c->missing -= f->len;
 	if (!c->missing)
-		perform(c);
+		perform_call(c);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ send_answer(struct link *l, const struct tool_answer *a,
 int
 tool_calls_flush(struct tool_calls *c, struct link *l, struct remit_error *err)
 {
-	struct tool_answer *a = c->hub ? tool_hub_take(c->hub) : NULL;
+	struct tool_answer *a = c->hub ? tool_hub_pop_all(c->hub) : NULL;
 	int failed = 0;
 
 	while (a) {

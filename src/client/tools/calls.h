@@ -18,7 +18,7 @@ struct tool_calls {
 	void *user;
 	struct tool_hub *hub; /* NULL: there are no tools */
 	/* What a person has said for the whole run, for each tool. */
-	enum remit_answer *said; /* REMIT_ALLOW_ONCE: nothing yet */
+	enum remit_answer *decisions; /* REMIT_ALLOW_ONCE: nothing yet */
 	/* The call that comes. */
 	uint64_t id, missing;
 	char name[TOOL_NAME_SIZE];
@@ -37,14 +37,14 @@ int tool_calls_open(struct tool_calls *c, const struct tools *tools,
 /* To be polled for reading; -1: none. */
 int tool_calls_fd(const struct tool_calls *c);
 /* Of the frames "call" and "call_data". */
-int tool_calls_take(struct tool_calls *c, const struct frame *f,
-		    struct remit_error *err) must_check;
+int tool_calls_receive(struct tool_calls *c, const struct frame *f,
+		       struct remit_error *err) must_check;
 /* Send what is answered. */
 int tool_calls_flush(struct tool_calls *c, struct link *l,
 		     struct remit_error *err) must_check;
 /* What was called, into a result. NULL: nothing could be. */
-int tool_calls_tell(struct tool_calls *c, json_t *result,
-		    struct remit_error *err) must_check;
+int tool_calls_report(struct tool_calls *c, json_t *result,
+		      struct remit_error *err) must_check;
 /* The run is over; what is answered later has no effect. */
 void tool_calls_free(struct tool_calls *c);
 

@@ -78,7 +78,7 @@ tool_hub_fd(const struct tool_hub *h)
 
 /* Takes the lock's hold away; the last one frees all. */
 static void
-disown(struct tool_hub *h)
+hub_release(struct tool_hub *h)
 {
 	bool last = --h->owners == 0;
 
@@ -97,11 +97,11 @@ tool_hub_end(struct tool_hub *h)
 	/* It cannot fail: the counter is far from full. */
 	if (write(h->ended_fd, &one, sizeof(one)) < 0)
 		h->over = true;
-	disown(h);
+	hub_release(h);
 }
 
 struct tool_answer *
-tool_hub_take(struct tool_hub *h)
+tool_hub_pop_all(struct tool_hub *h)
 {
 	struct tool_answer *first;
 	uint64_t count;
@@ -138,7 +138,7 @@ answer_new(uint64_t id, const char *outcome, const char *text, size_t len)
 
 /* The lock is held. */
 static void
-add(struct tool_hub *h, struct tool_answer *a)
+hub_append(struct tool_hub *h, struct tool_answer *a)
 {
 	uint64_t one = 1;
 
@@ -159,16 +159,16 @@ add(struct tool_hub *h, struct tool_answer *a)
 
 /* Without memory for an answer the call waits until the run's time is over. */
 static void
-answer(struct tool_hub *h, uint64_t id, const char *outcome, const char *text,
-       size_t len, bool is_last)
+hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
+	   const char *text, size_t len, bool is_last)
 {
 	struct tool_answer *a = answer_new(id, outcome, text, len);
 
 	pthread_mutex_lock(&h->lock);
 	if (a)
-		add(h, a);
+		hub_append(h, a);
 	if (is_last)
-		disown(h);
+		hub_release(h);
 	else
 		pthread_mutex_unlock(&h->lock);
 }
@@ -177,7 +177,7 @@ void
 tool_hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
 		const char *text)
 {
-	answer(h, id, outcome, text, strlen(text), false);
+	hub_answer(h, id, outcome, text, strlen(text), false);
 }
 
 struct remit_tool_call *
@@ -212,7 +212,7 @@ static void
 end_call(struct remit_tool_call *call, const char *outcome, const char *text,
 	 size_t len)
 {
-	answer(call->hub, call->id, outcome, text, len, true);
+	hub_answer(call->hub, call->id, outcome, text, len, true);
 	free(call);
 }
 

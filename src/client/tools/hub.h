@@ -30,7 +30,7 @@ struct tool_hub *tool_hub_new(struct remit_error *err);
 /* Readable when another thread has answered. */
 int tool_hub_fd(const struct tool_hub *h);
 /* All answers so far, in their order; the caller frees each. */
-struct tool_answer *tool_hub_take(struct tool_hub *h);
+struct tool_answer *tool_hub_pop_all(struct tool_hub *h);
 /* A call that is to be answered; NULL without memory. */
 struct remit_tool_call *tool_hub_call(struct tool_hub *h, uint64_t id,
 				      const char *name);

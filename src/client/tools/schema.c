@@ -18,7 +18,7 @@ struct reading {
 static int read_part(struct reading *r, const json_t *part);
 
 static int
-wrong(struct reading *r, const char *keyword, const char *wanted)
+wrong_form(struct reading *r, const char *keyword, const char *wanted)
 {
 	return fail(r->err, REMIT_E_INPUT, "\"%s\": %s is wanted", keyword,
 		    wanted);
@@ -29,7 +29,7 @@ wrong(struct reading *r, const char *keyword, const char *wanted)
 static int
 read_text(struct reading *r, const char *keyword, const json_t *v)
 {
-	return json_is_string(v) ? 0 : wrong(r, keyword, "a text");
+	return json_is_string(v) ? 0 : wrong_form(r, keyword, "a text");
 }
 
 static int
@@ -59,9 +59,11 @@ read_type(struct reading *r, const char *keyword, const json_t *v)
 	if (is_type_name(v))
 		return 0;
 	if (!json_array_size(v))
-		return wrong(r, keyword, "the name of a type, or a list");
-	json_array_foreach(v, i, name) if (!is_type_name(name)) return wrong(
-		r, keyword, "a list of names of types");
+		return wrong_form(r, keyword, "the name of a type, or a list");
+	json_array_foreach(v, i, name) if (
+		!is_type_name(
+			name)) return wrong_form(r, keyword,
+						 "a list of names of types");
 	return 0;
 }
 
@@ -72,22 +74,24 @@ read_names(struct reading *r, const char *keyword, const json_t *v)
 	size_t i;
 
 	if (!json_is_array(v))
-		return wrong(r, keyword, "a list of names");
-	json_array_foreach(v, i, name) if (!json_is_string(name)) return wrong(
-		r, keyword, "a list of names");
+		return wrong_form(r, keyword, "a list of names");
+	json_array_foreach(v, i, name) if (
+		!json_is_string(name)) return wrong_form(r, keyword,
+							 "a list of names");
 	return 0;
 }
 
 static int
 read_values(struct reading *r, const char *keyword, const json_t *v)
 {
-	return json_array_size(v) ? 0 : wrong(r, keyword, "a list of values");
+	return json_array_size(v) ? 0
+				  : wrong_form(r, keyword, "a list of values");
 }
 
 static int
 read_number(struct reading *r, const char *keyword, const json_t *v)
 {
-	return json_is_number(v) ? 0 : wrong(r, keyword, "a number");
+	return json_is_number(v) ? 0 : wrong_form(r, keyword, "a number");
 }
 
 static int
@@ -95,7 +99,7 @@ read_length(struct reading *r, const char *keyword, const json_t *v)
 {
 	return json_is_integer(v) && json_integer_value(v) >= 0
 		       ? 0
-		       : wrong(r, keyword, "a number of things");
+		       : wrong_form(r, keyword, "a number of things");
 }
 
 static int
@@ -111,7 +115,7 @@ read_schemas(struct reading *r, const char *keyword, const json_t *v)
 	size_t i;
 
 	if (!json_array_size(v))
-		return wrong(r, keyword, "a list of schemas");
+		return wrong_form(r, keyword, "a list of schemas");
 	json_array_foreach(v, i, part) if (read_part(r, part) <
 					   0) return fail_within(r->err,
 								 "%s[%zu]",
@@ -126,7 +130,7 @@ read_named_schemas(struct reading *r, const char *keyword, const json_t *v)
 	json_t *part;
 
 	if (!json_is_object(v))
-		return wrong(r, keyword, "an object of schemas");
+		return wrong_form(r, keyword, "an object of schemas");
 	json_object_foreach((json_t *)v, name,
 			    part) if (read_part(r, part) <
 				      0) return fail_within(r->err, "%s.%.60s",
@@ -174,7 +178,7 @@ static const struct keyword {
 };
 
 static const struct keyword *
-find(const char *name)
+find_keyword(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
 		if (!strcmp(keywords[i].name, name))
@@ -185,7 +189,7 @@ find(const char *name)
 schema_rule *
 schema_rule_of(const char *keyword)
 {
-	const struct keyword *k = find(keyword);
+	const struct keyword *k = find_keyword(keyword);
 
 	return k ? k->rule : NULL;
 }
@@ -198,7 +202,7 @@ read_keywords(struct reading *r, const json_t *part)
 
 	json_object_foreach((json_t *)part, name, v)
 	{
-		const struct keyword *k = find(name);
+		const struct keyword *k = find_keyword(name);
 
 		if (!k)
 			return fail(r->err, REMIT_E_INPUT,
@@ -286,7 +290,7 @@ schema_resolve(const json_t *root, const char *ref)
 }
 
 static const json_t *
-target(const struct reading *r, const json_t *part)
+ref_target(const struct reading *r, const json_t *part)
 {
 	const json_t *ref = json_object_get(part, "$ref");
 
@@ -311,7 +315,7 @@ static bool
 is_circular(const struct reading *r, const json_t *part, size_t way,
 	    size_t *work)
 {
-	const json_t *branch, *next = target(r, part);
+	const json_t *branch, *next = ref_target(r, part);
 	size_t i;
 
 	if (way > r->count || ++*work > (size_t)PARTS_MAX * 100)
@@ -331,7 +335,7 @@ check_refs(struct reading *r)
 		const json_t *ref = json_object_get(r->parts[i], "$ref");
 		size_t work = 0;
 
-		if (ref && !is_part(r, target(r, r->parts[i])))
+		if (ref && !is_part(r, ref_target(r, r->parts[i])))
 			return fail(r->err, REMIT_E_INPUT,
 				    "\"$ref\": \"%.80s\" leads to no schema of "
 				    "this document",
@@ -367,7 +371,7 @@ check_root(const json_t *root, struct remit_error *err)
 }
 
 static json_t *
-load(const char *text, struct remit_error *err)
+load_schema(const char *text, struct remit_error *err)
 {
 	json_error_t where;
 	json_t *root;
@@ -389,7 +393,7 @@ load(const char *text, struct remit_error *err)
 int
 schema_read(struct schema *s, const char *text, struct remit_error *err)
 {
-	json_auto_t *root = load(text, err);
+	json_auto_t *root = load_schema(text, err);
 	own_mem struct reading *r = NULL;
 
 	if (!root)

@@ -21,7 +21,7 @@ const char *const schema_types[] = {
 /* ---- words ---- */
 
 static bool __attribute__((format(printf, 2, 3)))
-no(struct schema_look *l, const char *fmt, ...)
+mismatch(struct schema_look *l, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -34,7 +34,7 @@ no(struct schema_look *l, const char *fmt, ...)
 }
 
 static size_t __attribute__((format(printf, 2, 3)))
-go_into(struct schema_look *l, const char *fmt, ...)
+path_push(struct schema_look *l, const char *fmt, ...)
 {
 	size_t before = l->place_len;
 	va_list args;
@@ -50,7 +50,7 @@ go_into(struct schema_look *l, const char *fmt, ...)
 }
 
 static void
-go_back(struct schema_look *l, size_t before)
+path_pop(struct schema_look *l, size_t before)
 {
 	l->place_len = before;
 	l->place[before] = '\0';
@@ -59,7 +59,7 @@ go_back(struct schema_look *l, size_t before)
 /* ---- any value ---- */
 
 static bool
-fits(struct schema_look *l, const json_t *schema, const json_t *value)
+value_fits(struct schema_look *l, const json_t *schema, const json_t *value)
 {
 	bool good = true;
 	const char *name;
@@ -68,10 +68,10 @@ fits(struct schema_look *l, const json_t *schema, const json_t *value)
 	if (json_is_true(schema))
 		return true;
 	if (json_is_false(schema))
-		return no(l, "nothing is allowed here");
+		return mismatch(l, "nothing is allowed here");
 	if (l->depth == DEPTH_MAX || ++l->steps > STEPS_MAX) {
 		l->gave_up = true;
-		return no(l, "too deep or too long to be checked");
+		return mismatch(l, "too deep or too long to be checked");
 	}
 	l->depth++;
 	json_object_foreach((json_t *)schema, name, of)
@@ -138,8 +138,8 @@ schema_is_type(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	if (json_is_string(of))
 		return is_a(value, json_string_value(of)) ||
-		       no(l, "%s is wanted, not %s", json_string_value(of),
-			  type_name(value));
+		       mismatch(l, "%s is wanted, not %s",
+				json_string_value(of), type_name(value));
 	json_array_foreach(of, i, name)
 	{
 		if (is_a(value, json_string_value(name)))
@@ -149,12 +149,12 @@ schema_is_type(struct schema_look *l, const json_t *schema, const json_t *of,
 					      "%s%s", n ? " or " : "",
 					      json_string_value(name));
 	}
-	return no(l, "%s is wanted, not %s", names, type_name(value));
+	return mismatch(l, "%s is wanted, not %s", names, type_name(value));
 }
 
 /* Exact for all that the parser reads: 64 bits, and doubles. */
 static long double
-number(const json_t *v)
+number_of(const json_t *v)
 {
 	return json_is_integer(v) ? (long double)json_integer_value(v)
 				  : (long double)json_real_value(v);
@@ -196,7 +196,7 @@ static bool
 is_equal(const json_t *a, const json_t *b)
 {
 	if (json_is_number(a) && json_is_number(b))
-		return number(a) == number(b);
+		return number_of(a) == number_of(b);
 	if (json_is_object(a) && json_is_object(b))
 		return are_equal_objects(a, b);
 	if (json_is_array(a) && json_is_array(b))
@@ -209,7 +209,7 @@ schema_is_const(struct schema_look *l, const json_t *schema, const json_t *of,
 		const json_t *value)
 {
 	(void)schema;
-	return is_equal(of, value) || no(l, "another value is wanted");
+	return is_equal(of, value) || mismatch(l, "another value is wanted");
 }
 
 bool
@@ -223,7 +223,7 @@ schema_is_in_enum(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	json_array_foreach(of, i, one) if (is_equal(one, value)) return true;
 	all = json_dumps(of, JSON_COMPACT);
-	return no(l, "one of %.300s is wanted", all ? all : "a few");
+	return mismatch(l, "one of %.300s is wanted", all ? all : "a few");
 }
 
 bool
@@ -236,14 +236,15 @@ schema_fits_any(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	json_array_foreach(of, i, branch)
 	{
-		if (fits(l, branch, value))
+		if (value_fits(l, branch, value))
 			return true;
 		if (l->gave_up)
 			return false;
 	}
 	if (json_array_size(of) == 1)
 		return false; /* it has said why */
-	return no(l, "none of the %zu allowed forms fits", json_array_size(of));
+	return mismatch(l, "none of the %zu allowed forms fits",
+			json_array_size(of));
 }
 
 bool
@@ -251,7 +252,8 @@ schema_fits_ref(struct schema_look *l, const json_t *schema, const json_t *of,
 		const json_t *value)
 {
 	(void)schema;
-	return fits(l, schema_resolve(l->root, json_string_value(of)), value);
+	return value_fits(l, schema_resolve(l->root, json_string_value(of)),
+			  value);
 }
 
 /* ---- objects ---- */
@@ -260,10 +262,10 @@ static bool
 fits_at(struct schema_look *l, const json_t *schema, const char *name,
 	const json_t *value)
 {
-	size_t before = go_into(l, ".%.60s", name);
-	bool good = fits(l, schema, value);
+	size_t before = path_push(l, ".%.60s", name);
+	bool good = value_fits(l, schema, value);
 
-	go_back(l, before);
+	path_pop(l, before);
 	return good;
 }
 
@@ -298,8 +300,10 @@ schema_has_required(struct schema_look *l, const json_t *schema,
 		!json_object_get(
 			value,
 			json_string_value(
-				name))) return no(l, "\"%.60s\" is missing",
-						  json_string_value(name));
+				name))) return mismatch(l,
+							"\"%.60s\" is missing",
+							json_string_value(
+								name));
 	return true;
 }
 
@@ -319,7 +323,7 @@ schema_has_no_more(struct schema_look *l, const json_t *schema,
 		if (json_object_get(named, name))
 			continue;
 		if (json_is_false(of))
-			return no(l, "there is no \"%.60s\"", name);
+			return mismatch(l, "there is no \"%.60s\"", name);
 		if (!fits_at(l, of, name, v))
 			return false;
 	}
@@ -338,10 +342,10 @@ schema_items_fit(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	json_array_foreach(value, i, v)
 	{
-		size_t before = go_into(l, "[%zu]", i);
-		bool good = fits(l, of, v);
+		size_t before = path_push(l, "[%zu]", i);
+		bool good = value_fits(l, of, v);
 
-		go_back(l, before);
+		path_pop(l, before);
 		if (!good)
 			return false;
 	}
@@ -356,7 +360,8 @@ show_bound(struct schema_look *l, const char *words, const json_t *of)
 	own_mem char *text =
 		json_dumps(of, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
-	return no(l, "%s %.40s is wanted", words, text ? text : "a bound");
+	return mismatch(l, "%s %.40s is wanted", words,
+			text ? text : "a bound");
 }
 
 bool
@@ -364,7 +369,7 @@ schema_is_minimum(struct schema_look *l, const json_t *schema, const json_t *of,
 		  const json_t *value)
 {
 	(void)schema;
-	return !json_is_number(value) || number(value) >= number(of) ||
+	return !json_is_number(value) || number_of(value) >= number_of(of) ||
 	       show_bound(l, "at least", of);
 }
 
@@ -373,7 +378,7 @@ schema_is_maximum(struct schema_look *l, const json_t *schema, const json_t *of,
 		  const json_t *value)
 {
 	(void)schema;
-	return !json_is_number(value) || number(value) <= number(of) ||
+	return !json_is_number(value) || number_of(value) <= number_of(of) ||
 	       show_bound(l, "at most", of);
 }
 
@@ -382,7 +387,7 @@ schema_is_above(struct schema_look *l, const json_t *schema, const json_t *of,
 		const json_t *value)
 {
 	(void)schema;
-	return !json_is_number(value) || number(value) > number(of) ||
+	return !json_is_number(value) || number_of(value) > number_of(of) ||
 	       show_bound(l, "more than", of);
 }
 
@@ -391,13 +396,13 @@ schema_is_below(struct schema_look *l, const json_t *schema, const json_t *of,
 		const json_t *value)
 {
 	(void)schema;
-	return !json_is_number(value) || number(value) < number(of) ||
+	return !json_is_number(value) || number_of(value) < number_of(of) ||
 	       show_bound(l, "less than", of);
 }
 
 /* Characters: all bytes that do not go on with one (UTF-8 is checked). */
 static size_t
-length(const json_t *v)
+string_length(const json_t *v)
 {
 	const char *bytes = json_string_value(v);
 	size_t n = 0;
@@ -411,16 +416,16 @@ static bool
 is_least(struct schema_look *l, size_t have, const json_t *of, const char *what)
 {
 	return have >= (size_t)json_integer_value(of) ||
-	       no(l, "at least %lld %s are wanted, not %zu",
-		  (long long)json_integer_value(of), what, have);
+	       mismatch(l, "at least %lld %s are wanted, not %zu",
+			(long long)json_integer_value(of), what, have);
 }
 
 static bool
 is_most(struct schema_look *l, size_t have, const json_t *of, const char *what)
 {
 	return have <= (size_t)json_integer_value(of) ||
-	       no(l, "at most %lld %s are wanted, not %zu",
-		  (long long)json_integer_value(of), what, have);
+	       mismatch(l, "at most %lld %s are wanted, not %zu",
+			(long long)json_integer_value(of), what, have);
 }
 
 bool
@@ -429,7 +434,7 @@ schema_is_min_length(struct schema_look *l, const json_t *schema,
 {
 	(void)schema;
 	return !json_is_string(value) ||
-	       is_least(l, length(value), of, "characters");
+	       is_least(l, string_length(value), of, "characters");
 }
 
 bool
@@ -438,7 +443,7 @@ schema_is_max_length(struct schema_look *l, const json_t *schema,
 {
 	(void)schema;
 	return !json_is_string(value) ||
-	       is_most(l, length(value), of, "characters");
+	       is_most(l, string_length(value), of, "characters");
 }
 
 bool
@@ -488,5 +493,5 @@ schema_check(const struct schema *s, const json_t *value,
 		.place_len = strlen("arguments"),
 	};
 
-	return fits(&l, s->root, value) ? 0 : -1;
+	return value_fits(&l, s->root, value) ? 0 : -1;
 }

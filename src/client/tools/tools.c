@@ -6,7 +6,7 @@
 #include "wire/record.h"
 
 /* A name of the language, or of what stands beside the tools. */
-static const char *const taken[] = {
+static const char *const reserved_names[] = {
 	"False",     "None",	 "True",  "and",    "as",	"assert",
 	"async",     "await",	 "break", "class",  "continue", "def",
 	"del",	     "elif",	 "else",  "except", "finally",	"for",
@@ -36,8 +36,8 @@ check_name(const char *name, struct remit_error *err)
 			    "and \"_\", begins with no digit and not with "
 			    "\"__\"",
 			    name, TOOL_NAME_SIZE - 1);
-	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
-		if (!strcmp(taken[i], name))
+	for (size_t i = 0; i < ARRAY_LEN(reserved_names); i++)
+		if (!strcmp(reserved_names[i], name))
 			return fail(err, REMIT_E_INPUT,
 				    "tool \"%s\": the name has a meaning of "
 				    "its own in the code",
@@ -46,7 +46,8 @@ check_name(const char *name, struct remit_error *err)
 }
 
 static int
-add(struct tools *t, const struct remit_tool *given, struct remit_error *err)
+tools_add(struct tools *t, const struct remit_tool *given,
+	  struct remit_error *err)
 {
 	struct tool *to = &t->all[t->count];
 	const char *help = given->description;
@@ -87,7 +88,7 @@ tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 	if (count && !t->all)
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
 	for (size_t i = 0; i < count; i++)
-		if (add(t, &given[i], err) < 0)
+		if (tools_add(t, &given[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -99,7 +100,7 @@ tools_copy(struct tools *t, const struct tools *from, struct remit_error *err)
 	if (from->count && !t->all)
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
 	for (size_t i = 0; i < from->count; i++)
-		if (add(t, &from->all[i].given, err) < 0)
+		if (tools_add(t, &from->all[i].given, err) < 0)
 			return -1;
 	return 0;
 }

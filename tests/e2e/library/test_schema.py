@@ -31,7 +31,7 @@ def test_both_checkers_agree(other, seed):
     made = subprocess.run(
         [other, ROOT / "tests" / "e2e" / "library" / "schema_documents.py", str(seed), str(COUNT)], capture_output=True, text=True, check=True
     ).stdout
-    judged = subprocess.run([build / "tests" / "unit" / "schema_judge"], input=made, capture_output=True, text=True, check=True).stdout
+    judged = subprocess.run([build / "tests" / "unit" / "schema_checker"], input=made, capture_output=True, text=True, check=True).stdout
     lines, verdicts = made.splitlines(), judged.splitlines()
     assert len(lines) == len(verdicts) == COUNT * 6
     wrong = [(line, verdict) for line, verdict in zip(lines, verdicts) if verdict != ("fits" if json.loads(line)["fits"] else "not")]

@@ -10,7 +10,7 @@
 #include "client/tools/schema.h"
 
 static const char *
-judge(const char *line)
+check_line(const char *line)
 {
 	json_auto_t *doc = json_loads(line, JSON_ALLOW_NUL, NULL);
 	own_mem char *text =
@@ -32,6 +32,6 @@ main(void)
 	size_t size = 0;
 
 	while (getline(&line, &size, stdin) > 0)
-		puts(judge(line));
+		puts(check_line(line));
 	return 0;
 }

@@ -56,7 +56,8 @@ tear_down(void **state)
 }
 
 static int
-begin(struct place *p, const char *path, uint64_t size, struct remit_error *err)
+begin_artifact(struct place *p, const char *path, uint64_t size,
+	       struct remit_error *err)
 {
 	own(buf) struct buf b = BUF_INIT(16 * 1024);
 	const struct file_head h = { path, size };
@@ -71,7 +72,7 @@ send_file(struct place *p, const char *path, const char *text)
 	struct remit_error err;
 	size_t n = strlen(text);
 
-	assert_int_equal(begin(p, path, n, &err), 0);
+	assert_int_equal(begin_artifact(p, path, n, &err), 0);
 	for (size_t i = 0; i < n; i += 2)
 		assert_int_equal(artifacts_add(&p->artifacts, text + i,
 					       n - i < 2 ? 1 : 2, &err),
@@ -79,15 +80,15 @@ send_file(struct place *p, const char *path, const char *text)
 }
 
 static void
-tell(struct place *p)
+report_result(struct place *p)
 {
 	struct remit_error err;
 
-	assert_int_equal(artifacts_tell(&p->artifacts, p->result, &err), 0);
+	assert_int_equal(artifacts_report(&p->artifacts, p->result, &err), 0);
 }
 
 static const json_t *
-row(const struct place *p, const char *list, const char *path)
+skipped_row(const struct place *p, const char *list, const char *path)
 {
 	const json_t *rows = json_object_get(p->result, list);
 
@@ -102,7 +103,7 @@ row(const struct place *p, const char *list, const char *path)
 }
 
 static void
-holds(const struct place *p, const char *path, const char *text)
+file_contains(const struct place *p, const char *path, const char *text)
 {
 	own(buf) struct buf b = BUF_INIT(1024);
 	struct remit_error err;
@@ -115,7 +116,7 @@ holds(const struct place *p, const char *path, const char *text)
 
 /* Names in a directory, "." and ".." among them. */
 static int
-count(const char *directory)
+count_names(const char *directory)
 {
 	DIR *d = opendir(directory);
 	int n = 0;
@@ -127,7 +128,7 @@ count(const char *directory)
 }
 
 static void
-files_are_written_for_their_owner_and_listed_in_order(void **state)
+artifacts_are_private_to_the_owner_and_sorted_by_path(void **state)
 {
 	struct place *p = *state;
 	const json_t *a;
@@ -137,11 +138,11 @@ files_are_written_for_their_owner_and_listed_in_order(void **state)
 	send_file(p, "b.csv", "x,y\n");
 	send_file(p, "deep/er/a.txt", "hello");
 	send_file(p, "deep/empty", "");
-	tell(p);
-	holds(p, "out/b.csv", "x,y\n");
-	holds(p, "out/deep/er/a.txt", "hello");
-	holds(p, "out/deep/empty", "");
-	a = row(p, "artifacts", "deep/er/a.txt");
+	report_result(p);
+	file_contains(p, "out/b.csv", "x,y\n");
+	file_contains(p, "out/deep/er/a.txt", "hello");
+	file_contains(p, "out/deep/empty", "");
+	a = skipped_row(p, "artifacts", "deep/er/a.txt");
 	assert_int_equal(json_integer_value(json_object_get(a, "size_bytes")),
 			 5);
 	assert_string_equal(
@@ -154,14 +155,15 @@ files_are_written_for_their_owner_and_listed_in_order(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 	a = json_object_get(p->result, "artifacts");
 	assert_int_equal(json_array_size(a), 3);
-	assert_ptr_equal(json_array_get(a, 0), row(p, "artifacts", "b.csv"));
+	assert_ptr_equal(json_array_get(a, 0),
+			 skipped_row(p, "artifacts", "b.csv"));
 	assert_ptr_equal(json_array_get(a, 1),
-			 row(p, "artifacts", "deep/empty"));
-	assert_int_equal(count(p->directory), 2 + 2);
+			 skipped_row(p, "artifacts", "deep/empty"));
+	assert_int_equal(count_names(p->directory), 2 + 2);
 }
 
 static void
-what_is_there_stays(void **state)
+artifacts_never_replace_existing_files(void **state)
 {
 	struct place *p = *state;
 	char path[200], target[200];
@@ -176,22 +178,22 @@ what_is_there_stays(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	send_file(p, "folder", "file");
 	send_file(p, "a/b", "below a file");
-	tell(p);
-	holds(p, "out/a", "first");
+	report_result(p);
+	file_contains(p, "out/a", "first");
 	assert_int_equal(access(target, F_OK), -1);
 	assert_int_equal(
 		json_array_size(json_object_get(p->result, "artifacts")), 1);
 	assert_int_equal(json_array_size(json_object_get(p->result,
 							 "artifacts_skipped")),
 			 4);
-	assert_non_null(row(p, "artifacts_skipped", "a"));
-	assert_non_null(row(p, "artifacts_skipped", "link"));
-	assert_non_null(row(p, "artifacts_skipped", "a/b"));
-	assert_int_equal(count(p->directory), 2 + 3);
+	assert_non_null(skipped_row(p, "artifacts_skipped", "a"));
+	assert_non_null(skipped_row(p, "artifacts_skipped", "link"));
+	assert_non_null(skipped_row(p, "artifacts_skipped", "a/b"));
+	assert_int_equal(count_names(p->directory), 2 + 3);
 }
 
 static void
-a_link_to_a_directory_leads_nowhere(void **state)
+artifacts_do_not_follow_a_link_to_a_directory(void **state)
 {
 	struct place *p = *state;
 	char path[200];
@@ -199,13 +201,13 @@ a_link_to_a_directory_leads_nowhere(void **state)
 	snprintf(path, sizeof(path), "%s/deep", p->directory);
 	assert_int_equal(symlink(p->top, path), 0);
 	send_file(p, "deep/a", "x");
-	tell(p);
-	assert_non_null(row(p, "artifacts_skipped", "deep/a"));
-	assert_int_equal(count(p->top), 2 + 1);
+	report_result(p);
+	assert_non_null(skipped_row(p, "artifacts_skipped", "deep/a"));
+	assert_int_equal(count_names(p->top), 2 + 1);
 }
 
 static void
-names_that_lead_out_break_the_protocol(void **state)
+artifact_names_outside_the_directory_break_the_protocol(void **state)
 {
 	static const char *const bad[] = { "../a", "/etc/a", "a/../../b", "",
 					   "a\nb", "-rf",    "a/" };
@@ -214,33 +216,33 @@ names_that_lead_out_break_the_protocol(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct remit_error err;
 
-		assert_int_equal(begin(p, bad[i], 0, &err), -1);
+		assert_int_equal(begin_artifact(p, bad[i], 0, &err), -1);
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	}
-	assert_int_equal(count(p->directory), 2);
+	assert_int_equal(count_names(p->directory), 2);
 }
 
 static void
-half_a_file_is_none(void **state)
+incomplete_artifact_leaves_no_file(void **state)
 {
 	struct place *p = *state;
 	struct remit_error err;
 
-	assert_int_equal(begin(p, "a", 10, &err), 0);
+	assert_int_equal(begin_artifact(p, "a", 10, &err), 0);
 	assert_int_equal(artifacts_add(&p->artifacts, "12345", 5, &err), 0);
-	assert_int_equal(begin(p, "b", 10, &err), 0);
+	assert_int_equal(begin_artifact(p, "b", 10, &err), 0);
 	assert_int_equal(artifacts_add(&p->artifacts, "12345", 5, &err), 0);
-	tell(p);
-	assert_int_equal(count(p->directory), 2);
+	report_result(p);
+	assert_int_equal(count_names(p->directory), 2);
 	assert_int_equal(
 		json_array_size(json_object_get(p->result, "artifacts")), 0);
-	assert_int_equal(begin(p, "c", 1, &err), 0);
+	assert_int_equal(begin_artifact(p, "c", 1, &err), 0);
 	assert_int_equal(artifacts_add(&p->artifacts, "12", 2, &err), -1);
 	assert_int_equal(err.code, REMIT_E_PROTOCOL);
 }
 
 static void
-a_directory_that_cannot_be_is_an_error(void **state)
+artifacts_fail_if_the_directory_cannot_be_made(void **state)
 {
 	struct place *p = *state;
 	struct artifacts a = ARTIFACTS_INIT;
@@ -262,12 +264,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_are_written_for_their_owner_and_listed_in_order),
-		TEST(what_is_there_stays),
-		TEST(a_link_to_a_directory_leads_nowhere),
-		TEST(names_that_lead_out_break_the_protocol),
-		TEST(half_a_file_is_none),
-		TEST(a_directory_that_cannot_be_is_an_error),
+		TEST(artifacts_are_private_to_the_owner_and_sorted_by_path),
+		TEST(artifacts_never_replace_existing_files),
+		TEST(artifacts_do_not_follow_a_link_to_a_directory),
+		TEST(artifact_names_outside_the_directory_break_the_protocol),
+		TEST(incomplete_artifact_leaves_no_file),
+		TEST(artifacts_fail_if_the_directory_cannot_be_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 static void
-bytes_come_before_names(void **state)
+content_type_prefers_bytes_to_names(void **state)
 {
 	static const struct {
 		const char *path, *first;
@@ -47,7 +47,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_come_before_names),
+		cmocka_unit_test(content_type_prefers_bytes_to_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

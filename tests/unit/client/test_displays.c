@@ -21,7 +21,7 @@ struct seen {
 };
 
 static void
-note(void *user, const struct remit_display *d)
+note_display(void *user, const struct remit_display *d)
 {
 	struct seen *s = user;
 
@@ -36,8 +36,8 @@ note(void *user, const struct remit_display *d)
 
 /* One with a single part, sent byte by byte. */
 static int
-send(struct displays *d, const char *kind, const char *mime, const char *bytes,
-     size_t len)
+send_display(struct displays *d, const char *kind, const char *mime,
+	     const char *bytes, size_t len)
 {
 	own(buf) struct buf head = BUF_INIT(1024);
 	struct remit_error err;
@@ -56,13 +56,13 @@ send(struct displays *d, const char *kind, const char *mime, const char *bytes,
 }
 
 static json_t *
-take(struct displays *d)
+move_result(struct displays *d)
 {
 	own(buf) struct buf value = BUF_INIT(0), shown = BUF_INIT(0);
 	json_t *first, *second;
 	struct remit_error err;
 
-	assert_int_equal(displays_take(d, &value, &shown, &err), 0);
+	assert_int_equal(displays_move(d, &value, &shown, &err), 0);
 	first = json_loads(buf_text(&value),
 			   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 	second = json_loads(buf_text(&shown), JSON_REJECT_DUPLICATES, NULL);
@@ -72,10 +72,10 @@ take(struct displays *d)
 }
 
 static void
-nothing_shown_is_null_and_an_empty_list(void **state)
+result_without_displays_has_null_and_an_empty_list(void **state)
 {
 	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
-	json_auto_t *doc = take(&d);
+	json_auto_t *doc = move_result(&d);
 
 	(void)state;
 	assert_true(json_is_null(json_object_get(doc, "value")));
@@ -83,14 +83,14 @@ nothing_shown_is_null_and_an_empty_list(void **state)
 }
 
 static void
-a_value_has_its_text_and_data_by_name(void **state)
+value_has_named_text_and_data(void **state)
 {
 	static const char head[] = "kind\0value\0mime\0text/plain\0bytes\0002\0"
 				   "mime\0application/json\0bytes\0003\0"
 				   "mime\0image/png\0bytes\0001\0"
 				   "left_out\0text/html\0reason\0x\0";
 	struct seen seen = { 0 };
-	own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+	own(displays) struct displays d = DISPLAYS_INIT(note_display, &seen);
 	struct remit_error err;
 	json_auto_t *doc = NULL;
 	json_t *value;
@@ -100,8 +100,8 @@ a_value_has_its_text_and_data_by_name(void **state)
 	assert_int_equal(displays_add(&d, "v!0.1\xff", 6, &err), 0);
 	assert_true(seen.count == 1 && seen.value && seen.parts == 3);
 	/* There is one. */
-	assert_int_equal(send(&d, "value", "text/plain", "x", 1), -1);
-	doc = take(&d);
+	assert_int_equal(send_display(&d, "value", "text/plain", "x", 1), -1);
+	doc = move_result(&d);
 	value = json_object_get(doc, "value");
 	assert_string_equal(json_string_value(json_object_get(value, "text")),
 			    "v!");
@@ -120,23 +120,23 @@ a_value_has_its_text_and_data_by_name(void **state)
 }
 
 static void
-numbers_keep_their_digits(void **state)
+json_numbers_keep_all_digits(void **state)
 {
 	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
 	own(buf) struct buf value = BUF_INIT(0), shown = BUF_INIT(0);
 	struct remit_error err;
 
 	(void)state;
-	assert_int_equal(send(&d, "value", "application/json",
-			      "0.30000000000000004", 19),
+	assert_int_equal(send_display(&d, "value", "application/json",
+				      "0.30000000000000004", 19),
 			 0);
-	assert_int_equal(displays_take(&d, &value, &shown, &err), 0);
+	assert_int_equal(displays_move(&d, &value, &shown, &err), 0);
 	assert_non_null(strstr(value.data, "\"json\":0.30000000000000004,"));
 	assert_string_equal(shown.data, "[]");
 }
 
 static void
-what_is_no_json_is_left_out(void **state)
+invalid_json_is_left_out(void **state)
 {
 	static const char *const bad[] = { "NaN",      "{",	  "1,\"x\":2",
 					   "",	       "[1\n]",	  "\"\\ud800\"",
@@ -146,15 +146,15 @@ what_is_no_json_is_left_out(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct seen seen = { 0 };
-		own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+		own(displays) struct displays d = DISPLAYS_INIT(note_display, &seen);
 		json_auto_t *doc = NULL;
 		json_t *shown;
 
-		assert_int_equal(send(&d, "display", "application/json", bad[i],
-				      strlen(bad[i])),
+		assert_int_equal(send_display(&d, "display", "application/json",
+					      bad[i], strlen(bad[i])),
 				 0);
 		assert_true(seen.count == 1 && seen.parts == 0);
-		doc = take(&d);
+		doc = move_result(&d);
 		shown = json_array_get(json_object_get(doc, "displays"), 0);
 		assert_int_equal(
 			json_object_size(json_object_get(shown, "mime")), 0);
@@ -164,16 +164,18 @@ what_is_no_json_is_left_out(void **state)
 }
 
 static void
-text_that_is_none_is_made_one(void **state)
+invalid_utf8_is_replaced_in_text(void **state)
 {
 	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
 	json_auto_t *doc = NULL;
 	json_t *mime;
 
 	(void)state;
-	assert_int_equal(send(&d, "display", "text/html", "a\xff\n\"", 4), 0);
-	assert_int_equal(send(&d, "display", "image/svg+xml", "<svg/>", 6), 0);
-	doc = take(&d);
+	assert_int_equal(
+		send_display(&d, "display", "text/html", "a\xff\n\"", 4), 0);
+	assert_int_equal(
+		send_display(&d, "display", "image/svg+xml", "<svg/>", 6), 0);
+	doc = move_result(&d);
 	mime = json_object_get(
 		json_array_get(json_object_get(doc, "displays"), 0), "mime");
 	assert_string_equal(
@@ -187,12 +189,12 @@ text_that_is_none_is_made_one(void **state)
 }
 
 static void
-half_a_display_is_none(void **state)
+incomplete_display_is_dropped(void **state)
 {
 	static const char head[] = "kind\0display\0mime\0text/plain\0bytes\0"
 				   "0004\0";
 	struct seen seen = { 0 };
-	own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+	own(displays) struct displays d = DISPLAYS_INIT(note_display, &seen);
 	struct remit_error err;
 	json_auto_t *doc = NULL;
 
@@ -202,7 +204,7 @@ half_a_display_is_none(void **state)
 	assert_int_equal(displays_begin(&d, head, sizeof(head) - 1, &err), -1);
 	assert_int_equal(displays_add(&d, "defg", 4, &err), -1);
 	assert_int_equal(seen.count, 0);
-	doc = take(&d);
+	doc = move_result(&d);
 	assert_int_equal(json_array_size(json_object_get(doc, "displays")), 0);
 }
 
@@ -210,12 +212,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_shown_is_null_and_an_empty_list),
-		cmocka_unit_test(a_value_has_its_text_and_data_by_name),
-		cmocka_unit_test(numbers_keep_their_digits),
-		cmocka_unit_test(what_is_no_json_is_left_out),
-		cmocka_unit_test(text_that_is_none_is_made_one),
-		cmocka_unit_test(half_a_display_is_none),
+		cmocka_unit_test(
+			result_without_displays_has_null_and_an_empty_list),
+		cmocka_unit_test(value_has_named_text_and_data),
+		cmocka_unit_test(json_numbers_keep_all_digits),
+		cmocka_unit_test(invalid_json_is_left_out),
+		cmocka_unit_test(invalid_utf8_is_replaced_in_text),
+		cmocka_unit_test(incomplete_display_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

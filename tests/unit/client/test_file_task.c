@@ -20,36 +20,38 @@
 
 /* Frames as they come. */
 static void
-say(struct file_answer *a, enum frame_type type, const char *text, size_t len)
+send_frame(struct file_answer *a, enum frame_type type, const char *text,
+	   size_t len)
 {
 	struct frame f = { .type = type,
 			   .payload = text,
 			   .len = (uint32_t)len };
 	struct remit_error err;
 
-	assert_int_equal(file_answer_take(a, &f, &err), 0);
+	assert_int_equal(file_answer_add(a, &f, &err), 0);
 }
 
 static int
-give(enum remit_file_op op, const char *bytes, size_t len, const char *said,
-     size_t said_len, struct remit_file_answer **out, struct remit_error *err)
+finish_answer(enum remit_file_op op, const char *bytes, size_t len,
+	      const char *records, size_t records_len, struct remit_file_answer **out,
+	      struct remit_error *err)
 {
 	own(file_answer) struct file_answer a = FILE_ANSWER_INIT;
 	const struct remit_file_task t = { .op = op, .path = "x" };
 
-	say(&a, FRAME_FILE_BYTES, bytes, len);
+	send_frame(&a, FRAME_FILE_BYTES, bytes, len);
 	assert_false(a.is_done);
-	say(&a, FRAME_FILE_ANSWER, said, said_len);
+	send_frame(&a, FRAME_FILE_ANSWER, records, records_len);
 	assert_true(a.is_done);
-	return file_answer_give(&a, &t, out, err);
+	return file_answer_finish(&a, &t, out, err);
 }
 
-#define GIVE(op, bytes, said, out, err)                                  \
-	give((op), (bytes), sizeof(bytes) - 1, (said), sizeof(said) - 1, \
-	     (out), (err))
+#define GIVE(op, bytes, records, out, err)                         \
+	finish_answer((op), (bytes), sizeof(bytes) - 1, (records), \
+		      sizeof(records) - 1, (out), (err))
 
 static void
-bytes_and_entries_come_as_they_were_sent(void **state)
+file_answer_has_the_sent_bytes_and_entries(void **state)
 {
 	struct remit_file_answer *a;
 	struct remit_error err;
@@ -78,7 +80,7 @@ bytes_and_entries_come_as_they_were_sent(void **state)
 }
 
 static void
-an_errno_is_an_error_of_the_input(void **state)
+file_answer_errno_becomes_an_input_error(void **state)
 {
 	struct remit_file_answer *a = NULL;
 	struct remit_error err;
@@ -96,7 +98,7 @@ an_errno_is_an_error_of_the_input(void **state)
 }
 
 static void
-nonsense_is_no_answer(void **state)
+malformed_file_answer_breaks_the_protocol(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -117,8 +119,8 @@ nonsense_is_no_answer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(nonsense); i++) {
-		if (give(REMIT_FILE_STAT, "", 0, nonsense[i].bytes,
-			 nonsense[i].len, &a, &err) == 0)
+		if (finish_answer(REMIT_FILE_STAT, "", 0, nonsense[i].bytes,
+				  nonsense[i].len, &a, &err) == 0)
 			fail_msg("row %zu was taken", i);
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	}
@@ -126,7 +128,7 @@ nonsense_is_no_answer(void **state)
 }
 
 static void
-a_list_has_a_cap(void **state)
+file_list_is_limited(void **state)
 {
 	own(buf) struct buf many = BUF_INIT(1 << 20);
 	struct remit_file_answer *a;
@@ -135,18 +137,19 @@ a_list_has_a_cap(void **state)
 	(void)state;
 	for (int i = 0; i < REMIT_FILE_LIST_MAX; i++)
 		assert_int_equal(buf_add(&many, "path\0a\0", 7), 0);
-	assert_int_equal(
-		give(REMIT_FILE_LIST, many.data, many.len, "", 0, &a, &err), 0);
+	assert_int_equal(finish_answer(REMIT_FILE_LIST, many.data, many.len, "",
+				       0, &a, &err),
+			 0);
 	assert_int_equal(a->entry_count, REMIT_FILE_LIST_MAX);
 	remit_file_answer_free(a);
 	assert_int_equal(buf_add(&many, "path\0a\0", 7), 0);
-	assert_int_equal(
-		give(REMIT_FILE_LIST, many.data, many.len, "", 0, &a, &err),
-		-1);
+	assert_int_equal(finish_answer(REMIT_FILE_LIST, many.data, many.len, "",
+				       0, &a, &err),
+			 -1);
 }
 
 static void
-tasks_that_make_no_sense_are_not_sent(void **state)
+invalid_file_tasks_are_not_sent(void **state)
 {
 	const struct remit_file_task wrong[] = {
 		{ .op = 0, .path = "x" },
@@ -179,11 +182,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_and_entries_come_as_they_were_sent),
-		cmocka_unit_test(an_errno_is_an_error_of_the_input),
-		cmocka_unit_test(nonsense_is_no_answer),
-		cmocka_unit_test(a_list_has_a_cap),
-		cmocka_unit_test(tasks_that_make_no_sense_are_not_sent),
+		cmocka_unit_test(file_answer_has_the_sent_bytes_and_entries),
+		cmocka_unit_test(file_answer_errno_becomes_an_input_error),
+		cmocka_unit_test(malformed_file_answer_breaks_the_protocol),
+		cmocka_unit_test(file_list_is_limited),
+		cmocka_unit_test(invalid_file_tasks_are_not_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@
 #define BYTES(text) (text), sizeof(text) - 1
 
 static struct remit_result *
-begin(const char *out, size_t out_len, const char *errors, size_t err_len)
+begin_result(const char *out, size_t out_len, const char *errors,
+	     size_t err_len)
 {
 	struct remit_error err;
 	struct remit_result *r = result_view_new(&err);
@@ -34,7 +35,7 @@ begin(const char *out, size_t out_len, const char *errors, size_t err_len)
 /* What a keeper sends, with the members of `changed` (JSON) in place of the
    table's. */
 static char *
-facts(const char *changed)
+keeper_members(const char *changed)
 {
 	json_auto_t *doc = json_object();
 	json_t *other = json_loads(changed, 0, NULL);
@@ -63,7 +64,7 @@ try_to_finish(struct remit_result *r, const char *json, struct remit_error *err)
 }
 
 static void
-enforce(struct remit_result *r, const char *rows)
+add_enforcement(struct remit_result *r, const char *rows)
 {
 	struct remit_error err;
 
@@ -71,13 +72,13 @@ enforce(struct remit_result *r, const char *rows)
 }
 
 static void
-finish(struct remit_result *r, const char *changed)
+finish_result(struct remit_result *r, const char *changed)
 {
-	own_mem char *json = facts(changed);
+	own_mem char *json = keeper_members(changed);
 	struct remit_error err;
 
 	assert_false(result_view_is_done(r));
-	enforce(r, ROWS);
+	add_enforcement(r, ROWS);
 	if (try_to_finish(r, json, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_true(result_view_is_done(r));
@@ -85,14 +86,14 @@ finish(struct remit_result *r, const char *changed)
 
 /* There is no result, and the reason names the member. */
 static void
-refuses(const char *json, const char *rows, const char *names)
+expect_refused(const char *json, const char *rows, const char *names)
 {
 	struct remit_error err;
 	struct remit_result *r = result_view_new(&err);
 
 	assert_non_null(r);
 	if (rows)
-		enforce(r, rows);
+		add_enforcement(r, rows);
 	assert_int_equal(try_to_finish(r, json, &err), -1);
 	assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	assert_non_null(strstr(err.message, names));
@@ -115,15 +116,15 @@ has_text(const struct remit_result *r, const char *key, const char *want)
 }
 
 static void
-output_and_document_become_one(void **state)
+result_merges_output_into_the_document(void **state)
 {
-	struct remit_result *r = begin(BYTES("ou"), BYTES("warn"));
+	struct remit_result *r = begin_result(BYTES("ou"), BYTES("warn"));
 	struct remit_error err;
 	size_t len;
 
 	(void)state;
 	assert_int_equal(result_view_add(r, REMIT_STDOUT, "t\n", 2, &err), 0);
-	finish(r, "{\"status\": \"exit\", \"remit_exit_code\": 3}");
+	finish_result(r, "{\"status\": \"exit\", \"remit_exit_code\": 3}");
 	assert_string_equal(remit_result_status(r), "exit");
 	assert_int_equal(remit_result_exit_code(r), 3);
 	assert_string_equal(remit_result_output(r, REMIT_STDOUT, &len),
@@ -138,12 +139,12 @@ output_and_document_become_one(void **state)
 }
 
 static void
-a_silent_program_has_empty_output(void **state)
+silent_program_has_empty_output(void **state)
 {
-	struct remit_result *r = begin("", 0, "", 0);
+	struct remit_result *r = begin_result("", 0, "", 0);
 
 	(void)state;
-	finish(r, "{}");
+	finish_result(r, "{}");
 	has_text(r, "stdout", "");
 	has_text(r, "stdout_base64", NULL);
 	remit_result_free(r);
@@ -152,11 +153,11 @@ a_silent_program_has_empty_output(void **state)
 static void
 output_that_is_no_text_is_there_as_base64_too(void **state)
 {
-	struct remit_result *r = begin(BYTES("a\xff"), BYTES("fine"));
+	struct remit_result *r = begin_result(BYTES("a\xff"), BYTES("fine"));
 	size_t len;
 
 	(void)state;
-	finish(r, "{\"stdout_truncated\": true}");
+	finish_result(r, "{\"stdout_truncated\": true}");
 	has_text(r, "stdout", "a\xef\xbf\xbd");
 	has_text(r, "stdout_base64", "Yf8=");
 	has_text(r, "stderr_base64", NULL);
@@ -166,13 +167,15 @@ output_that_is_no_text_is_there_as_base64_too(void **state)
 }
 
 static void
-a_character_cut_by_the_cap_is_left_out_of_the_text(void **state)
+character_cut_by_the_limit_is_left_out_of_the_text(void **state)
 {
-	struct remit_result *r = begin(BYTES("a\xe2\x82"), BYTES("b\xc3"));
+	struct remit_result *r =
+		begin_result(BYTES("a\xe2\x82"), BYTES("b\xc3"));
 	size_t len;
 
 	(void)state;
-	finish(r, "{\"stdout_truncated\": true, \"stderr_truncated\": true}");
+	finish_result(
+		r, "{\"stdout_truncated\": true, \"stderr_truncated\": true}");
 	has_text(r, "stdout", "a");
 	has_text(r, "stdout_base64", NULL);
 	has_text(r, "stderr", "b");
@@ -183,12 +186,13 @@ a_character_cut_by_the_cap_is_left_out_of_the_text(void **state)
 }
 
 static void
-a_character_the_program_itself_cut_is_not_hidden(void **state)
+character_cut_by_the_program_is_not_hidden(void **state)
 {
-	struct remit_result *r = begin(BYTES("a\xc3"), BYTES(""));
+	struct remit_result *r = begin_result(BYTES("a\xc3"), BYTES(""));
 
 	(void)state;
-	finish(r, "{\"stdout_truncated\": false, \"stderr_truncated\": true}");
+	finish_result(
+		r, "{\"stdout_truncated\": false, \"stderr_truncated\": true}");
 	has_text(r, "stdout", "a\xef\xbf\xbd");
 	has_text(r, "stdout_base64", "YcM=");
 	remit_result_free(r);
@@ -197,21 +201,21 @@ a_character_the_program_itself_cut_is_not_hidden(void **state)
 static void
 nul_bytes_are_part_of_the_text(void **state)
 {
-	struct remit_result *r = begin(BYTES("a\0b"), BYTES(""));
+	struct remit_result *r = begin_result(BYTES("a\0b"), BYTES(""));
 
 	(void)state;
-	finish(r, "{}");
+	finish_result(r, "{}");
 	assert_non_null(strstr(remit_result_json(r), "\"a\\u0000b\""));
 	remit_result_free(r);
 }
 
 static void
-a_result_is_one_line_with_all_members_in_the_tables_order(void **state)
+result_text_is_one_line_in_table_order(void **state)
 {
-	struct remit_result *r = begin(BYTES("out"), BYTES(""));
+	struct remit_result *r = begin_result(BYTES("out"), BYTES(""));
 
 	(void)state;
-	finish(r, "{\"status\":\"ok\",\"remit_exit_code\":0}");
+	finish_result(r, "{\"status\":\"ok\",\"remit_exit_code\":0}");
 	assert_string_equal(
 		remit_result_json(r),
 		"{\"status\":\"ok\",\"tier\":null,\"start\":null,"
@@ -261,18 +265,18 @@ has_all_members_in_order(const char *text, bool optional)
 }
 
 static void
-the_text_has_the_members_of_the_table_and_no_others(void **state)
+result_text_has_exactly_the_members_of_the_table(void **state)
 {
 	const struct result_heading heading = { .id = "\"a\"", .line = "7" };
-	struct remit_result *r = begin(BYTES(""), BYTES(""));
+	struct remit_result *r = begin_result(BYTES(""), BYTES(""));
 	own(buf) struct buf text = BUF_INIT(0);
 
 	(void)state;
-	finish(r, "{}");
+	finish_result(r, "{}");
 	has_all_members_in_order(remit_result_json(r), false);
 	remit_result_free(r);
-	r = begin(BYTES("\xff"), BYTES("\xff"));
-	finish(r, "{}");
+	r = begin_result(BYTES("\xff"), BYTES("\xff"));
+	finish_result(r, "{}");
 	assert_int_equal(result_view_write(r, &heading, &text), 0);
 	has_all_members_in_order(text.data, true);
 	assert_memory_equal(text.data,
@@ -281,40 +285,40 @@ the_text_has_the_members_of_the_table_and_no_others(void **state)
 }
 
 static void
-a_keepers_result_without_one_of_its_members_is_an_error(void **state)
+keeper_result_with_a_missing_member_is_an_error(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
-		own_mem char *whole = facts("{}"), *less = NULL;
+		own_mem char *whole = keeper_members("{}"), *less = NULL;
 		json_auto_t *doc = json_loads(whole, 0, NULL);
 
 		if (result_rows[i].source != RESULT_BY_KEEPER)
 			continue;
 		assert_int_equal(json_object_del(doc, result_rows[i].name), 0);
 		less = json_dumps(doc, JSON_COMPACT);
-		refuses(less, ROWS, result_rows[i].name);
+		expect_refused(less, ROWS, result_rows[i].name);
 	}
 }
 
 static void
-a_keepers_member_of_another_type_is_an_error(void **state)
+keeper_result_with_a_mistyped_member_is_an_error(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
-		own_mem char *whole = facts("{}"), *other = NULL;
+		own_mem char *whole = keeper_members("{}"), *other = NULL;
 		json_auto_t *doc = json_loads(whole, 0, NULL);
 
 		if (result_rows[i].source != RESULT_BY_KEEPER)
 			continue;
 		json_object_set_new(doc, result_rows[i].name, json_real(0.5));
 		other = json_dumps(doc, JSON_COMPACT);
-		refuses(other, ROWS, result_rows[i].name);
+		expect_refused(other, ROWS, result_rows[i].name);
 	}
 }
 
 /* Not even one that the library or the plan adds. */
 static void
-a_keepers_result_with_a_member_that_is_not_its_own_is_an_error(void **state)
+keeper_result_with_a_foreign_member_is_an_error(void **state)
 {
 	static const char *const others[] = {
 		"{\"enforcement\":[]}", "{\"stdout\":\"\"}", "{\"value\":null}",
@@ -323,19 +327,20 @@ a_keepers_result_with_a_member_that_is_not_its_own_is_an_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-		own_mem char *more = facts(others[i]);
+		own_mem char *more = keeper_members(others[i]);
 
-		refuses(more, ROWS, "members that this release does not know");
+		expect_refused(more, ROWS,
+			       "members that this release does not know");
 	}
 }
 
 static void
-a_result_without_enforcement_is_an_error(void **state)
+result_without_enforcement_is_an_error(void **state)
 {
-	own_mem char *json = facts("{\"status\":\"ok\"}");
+	own_mem char *json = keeper_members("{\"status\":\"ok\"}");
 
 	(void)state;
-	refuses(json, NULL, "\"enforcement\"");
+	expect_refused(json, NULL, "\"enforcement\"");
 }
 
 static void
@@ -359,16 +364,16 @@ enforcement_that_is_not_a_list_is_an_error(void **state)
 }
 
 static void
-a_run_without_one_row_of_enforcement_is_an_error(void **state)
+run_with_empty_enforcement_is_an_error(void **state)
 {
-	own_mem char *ran = facts("{\"start\":\"warm\"}");
+	own_mem char *ran = keeper_members("{\"start\":\"warm\"}");
 
 	(void)state;
-	refuses(ran, "[]", "\"enforcement\"");
+	expect_refused(ran, "[]", "\"enforcement\"");
 }
 
 static void
-a_keepers_member_without_one_of_its_parts_is_an_error(void **state)
+keeper_member_with_a_missing_part_is_an_error(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
@@ -387,24 +392,24 @@ a_keepers_member_without_one_of_its_parts_is_an_error(void **state)
 							    json_null());
 			json_object_set_new(doc, row->name, value);
 			changed = json_dumps(doc, JSON_COMPACT);
-			less = facts(changed);
-			refuses(less, ROWS, row->parts[p]);
+			less = keeper_members(changed);
+			expect_refused(less, ROWS, row->parts[p]);
 		}
 	}
 }
 
 /* A program must not write the rows that say what it was held by. */
 static void
-output_cannot_take_the_place_of_the_enforcement(void **state)
+output_cannot_replace_the_enforcement(void **state)
 {
 	static const char forged[] =
 		"\",\"denials\":[],\"enforcement\":[],\"x\":\""
 		",\"denials\":";
-	struct remit_result *r = begin(BYTES(forged), BYTES(forged));
+	struct remit_result *r = begin_result(BYTES(forged), BYTES(forged));
 	json_auto_t *rows = json_loads(ROWS, 0, NULL), *doc = NULL;
 
 	(void)state;
-	finish(r, "{}");
+	finish_result(r, "{}");
 	has_text(r, "stdout", forged);
 	has_text(r, "stderr", forged);
 	has_all_members_in_order(remit_result_json(r), false);
@@ -414,19 +419,19 @@ output_cannot_take_the_place_of_the_enforcement(void **state)
 }
 
 static void
-bytes_that_are_no_text_stand_beside_the_text(void **state)
+invalid_utf8_output_is_also_given_as_base64(void **state)
 {
-	struct remit_result *r = begin(BYTES("\xff"), BYTES("\xfe"));
+	struct remit_result *r = begin_result(BYTES("\xff"), BYTES("\xfe"));
 
 	(void)state;
-	finish(r, "{}");
+	finish_result(r, "{}");
 	has_text(r, "stdout_base64", "/w==");
 	has_text(r, "stderr_base64", "/g==");
 	remit_result_free(r);
 }
 
 static void
-an_error_before_any_keeper_is_a_whole_result(void **state)
+error_before_any_keeper_is_a_complete_result(void **state)
 {
 	struct remit_error why = { .code = REMIT_E_INPUT,
 				   .message = "because",
@@ -451,7 +456,7 @@ an_error_before_any_keeper_is_a_whole_result(void **state)
 	"{\"error\":{\"name\":\"elsewhere\",\"value\":\"\"," member "}}"
 
 static void
-only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
+only_a_shared_keeper_refusal_means_elsewhere(void **state)
 {
 	static const struct {
 		const char *json;
@@ -467,9 +472,9 @@ only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct remit_result *r = begin("", 0, "", 0);
+		struct remit_result *r = begin_result("", 0, "", 0);
 
-		finish(r, rows[i].json);
+		finish_result(r, rows[i].json);
 		assert_int_equal(result_view_is_elsewhere(r),
 				 rows[i].elsewhere);
 		remit_result_free(r);
@@ -477,51 +482,46 @@ only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
 }
 
 static void
-a_document_that_is_no_object_breaks_the_protocol(void **state)
+result_that_is_not_an_object_breaks_the_protocol(void **state)
 {
 	static const char *const texts[] = { "",	 "[]",	 "{",
 					     "nonsense", "{} x", "[{}]" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		refuses(texts[i], ROWS, "makes no sense");
+		expect_refused(texts[i], ROWS, "makes no sense");
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(output_and_document_become_one),
-		cmocka_unit_test(a_silent_program_has_empty_output),
+		cmocka_unit_test(result_merges_output_into_the_document),
+		cmocka_unit_test(silent_program_has_empty_output),
 		cmocka_unit_test(output_that_is_no_text_is_there_as_base64_too),
 		cmocka_unit_test(
-			a_character_cut_by_the_cap_is_left_out_of_the_text),
-		cmocka_unit_test(
-			a_character_the_program_itself_cut_is_not_hidden),
+			character_cut_by_the_limit_is_left_out_of_the_text),
+		cmocka_unit_test(character_cut_by_the_program_is_not_hidden),
 		cmocka_unit_test(nul_bytes_are_part_of_the_text),
+		cmocka_unit_test(result_text_is_one_line_in_table_order),
 		cmocka_unit_test(
-			a_result_is_one_line_with_all_members_in_the_tables_order),
+			result_text_has_exactly_the_members_of_the_table),
 		cmocka_unit_test(
-			the_text_has_the_members_of_the_table_and_no_others),
+			keeper_result_with_a_missing_member_is_an_error),
 		cmocka_unit_test(
-			a_keepers_result_without_one_of_its_members_is_an_error),
-		cmocka_unit_test(a_keepers_member_of_another_type_is_an_error),
+			keeper_result_with_a_mistyped_member_is_an_error),
 		cmocka_unit_test(
-			a_keepers_result_with_a_member_that_is_not_its_own_is_an_error),
-		cmocka_unit_test(a_result_without_enforcement_is_an_error),
+			keeper_result_with_a_foreign_member_is_an_error),
+		cmocka_unit_test(result_without_enforcement_is_an_error),
 		cmocka_unit_test(enforcement_that_is_not_a_list_is_an_error),
+		cmocka_unit_test(run_with_empty_enforcement_is_an_error),
+		cmocka_unit_test(keeper_member_with_a_missing_part_is_an_error),
+		cmocka_unit_test(output_cannot_replace_the_enforcement),
+		cmocka_unit_test(invalid_utf8_output_is_also_given_as_base64),
+		cmocka_unit_test(error_before_any_keeper_is_a_complete_result),
+		cmocka_unit_test(only_a_shared_keeper_refusal_means_elsewhere),
 		cmocka_unit_test(
-			a_run_without_one_row_of_enforcement_is_an_error),
-		cmocka_unit_test(
-			a_keepers_member_without_one_of_its_parts_is_an_error),
-		cmocka_unit_test(
-			output_cannot_take_the_place_of_the_enforcement),
-		cmocka_unit_test(bytes_that_are_no_text_stand_beside_the_text),
-		cmocka_unit_test(an_error_before_any_keeper_is_a_whole_result),
-		cmocka_unit_test(
-			only_a_shared_keepers_refusal_sends_the_caller_elsewhere),
-		cmocka_unit_test(
-			a_document_that_is_no_object_breaks_the_protocol),
+			result_that_is_not_an_object_breaks_the_protocol),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

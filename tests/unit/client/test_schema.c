@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static void
-refused(const char *schema, const char *words)
+schema_is_refused(const char *schema, const char *words)
 {
 	own(schema) struct schema s = { 0 };
 	struct remit_error err;
@@ -28,26 +28,26 @@ refused(const char *schema, const char *words)
 
 /* NULL: it fits. */
 static void
-judged(const char *schema, const char *value, const char *words)
+mismatch_of(const char *schema, const char *value, const char *words)
 {
 	own(schema) struct schema s = { 0 };
 	struct remit_error err = { 0 };
 	json_auto_t *v = json_loads(value, JSON_DECODE_ANY, NULL);
-	int verdict;
+	int outcome;
 
 	assert_non_null(v);
 	if (schema_read(&s, schema, &err) < 0)
 		fail_msg("%s: %s", schema, err.message);
-	verdict = schema_check(&s, v, &err);
-	if (!words && verdict < 0)
+	outcome = schema_check(&s, v, &err);
+	if (!words && outcome < 0)
 		fail_msg("%s: %s", value, err.message);
-	if (words && (verdict == 0 || strcmp(err.message, words) != 0))
+	if (words && (outcome == 0 || strcmp(err.message, words) != 0))
 		fail_msg("%s: wanted \"%s\", got \"%s\"", value, words,
 			 err.message);
 }
 
 static void
-what_is_not_checked_is_refused_when_it_is_registered(void **state)
+schema_with_unchecked_keyword_is_refused(void **state)
 {
 	static const struct {
 		const char *schema, *words;
@@ -94,11 +94,11 @@ what_is_not_checked_is_refused_when_it_is_registered(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		refused(rows[i].schema, rows[i].words);
+		schema_is_refused(rows[i].schema, rows[i].words);
 }
 
 static void
-a_schema_has_bounds_itself(void **state)
+schema_depth_and_size_are_limited(void **state)
 {
 	own(buf) struct buf deep = BUF_INIT(1024 * 1024);
 	own_mem char *large = calloc(1, SCHEMA_MAX_BYTES + 8);
@@ -109,10 +109,10 @@ a_schema_has_bounds_itself(void **state)
 	assert_int_equal(buf_addf(&deep, "{}"), 0);
 	for (int i = 0; i < 70; i++)
 		assert_int_equal(buf_addf(&deep, "}"), 0);
-	refused(buf_text(&deep), "64 levels");
+	schema_is_refused(buf_text(&deep), "64 levels");
 	assert_non_null(large);
 	memset(large, ' ', SCHEMA_MAX_BYTES + 2);
-	refused(large, "more than");
+	schema_is_refused(large, "more than");
 }
 
 #define TREE                                                                \
@@ -122,7 +122,7 @@ a_schema_has_bounds_itself(void **state)
 	"{\"$ref\": \"#\"}]}}}"
 
 static void
-a_value_that_does_not_fit_is_told_where_and_why(void **state)
+schema_error_names_place_and_reason(void **state)
 {
 	static const struct {
 		const char *schema, *value, *words;
@@ -196,12 +196,12 @@ a_value_that_does_not_fit_is_told_where_and_why(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		judged(rows[i].schema, rows[i].value, rows[i].words);
+		mismatch_of(rows[i].schema, rows[i].value, rows[i].words);
 }
 
 /* Each level doubles the work of the next, and at the end nothing fits. */
 static void
-what_would_take_for_ever_does_not_fit(void **state)
+value_too_costly_to_check_does_not_fit(void **state)
 {
 	static const char schema[] =
 		"{\"properties\": {\"a\": {\"anyOf\": [{\"$ref\": \"#\"}, "
@@ -228,12 +228,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			what_is_not_checked_is_refused_when_it_is_registered),
-		cmocka_unit_test(a_schema_has_bounds_itself),
-		cmocka_unit_test(
-			a_value_that_does_not_fit_is_told_where_and_why),
-		cmocka_unit_test(what_would_take_for_ever_does_not_fit),
+		cmocka_unit_test(schema_with_unchecked_keyword_is_refused),
+		cmocka_unit_test(schema_depth_and_size_are_limited),
+		cmocka_unit_test(schema_error_names_place_and_reason),
+		cmocka_unit_test(value_too_costly_to_check_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

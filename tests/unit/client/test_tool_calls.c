@@ -20,11 +20,11 @@
 
 /* What the tool was called with, and how it answers. */
 struct tool_world {
-	unsigned called, asked;
+	unsigned called, questions;
 	char arguments[64];
 	const char *reply; /* NULL: later */
 	size_t reply_len;
-	struct remit_tool_call *held;
+	struct remit_tool_call *pending;
 	enum remit_answer say;
 };
 
@@ -43,7 +43,7 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments,
 				 w->reply_len ? w->reply_len
 					      : strlen(w->reply));
 	else
-		w->held = call;
+		w->pending = call;
 }
 
 static enum remit_answer
@@ -51,7 +51,7 @@ on_question(void *user, const struct remit_question *q)
 {
 	struct tool_world *w = user;
 
-	w->asked++;
+	w->questions++;
 	assert_string_equal(q->kind, "tool");
 	assert_string_equal(q->subject, "t");
 	assert_non_null(q->detail);
@@ -100,7 +100,7 @@ open_run(struct run *r, const char *schema, enum remit_approval approval)
 }
 
 static void
-call(struct run *r, const char *name, const char *arguments)
+call_tool(struct run *r, const char *name, const char *arguments)
 {
 	own(buf) struct buf b = BUF_INIT(4096);
 	const struct call_head h = {
@@ -115,18 +115,18 @@ call(struct run *r, const char *name, const char *arguments)
 	assert_int_equal(call_head_write(&b, &h), 0);
 	f.payload = b.data;
 	f.len = (uint32_t)b.len;
-	assert_int_equal(tool_calls_take(&r->calls, &f, &err), 0);
+	assert_int_equal(tool_calls_receive(&r->calls, &f, &err), 0);
 	f = (struct frame){
 		.type = FRAME_CALL_DATA,
 		.payload = arguments,
 		.len = (uint32_t)strlen(arguments),
 	};
-	assert_int_equal(tool_calls_take(&r->calls, &f, &err), 0);
+	assert_int_equal(tool_calls_receive(&r->calls, &f, &err), 0);
 }
 
 /* The code is told this, and nothing else. */
 static void
-answered(struct run *r, const char *outcome, const char *text)
+expect_answer(struct run *r, const char *outcome, const char *text)
 {
 	struct remit_error err;
 	struct buf *out = &r->link.out;
@@ -144,7 +144,7 @@ answered(struct run *r, const char *outcome, const char *text)
 }
 
 static void
-arguments_are_checked_before_anything_is_called(void **state)
+tool_arguments_are_checked_before_the_call(void **state)
 {
 	static const struct {
 		const char *name, *arguments, *words;
@@ -168,18 +168,18 @@ arguments_are_checked_before_anything_is_called(void **state)
 	(void)state;
 	open_run(&r, SCHEMA, REMIT_APPROVAL_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		call(&r, rows[i].name, rows[i].arguments);
-		answered(&r, "error", rows[i].words);
+		call_tool(&r, rows[i].name, rows[i].arguments);
+		expect_answer(&r, "error", rows[i].words);
 	}
 	assert_int_equal(r.world.called, 0);
-	call(&r, "t", "{\"a\": 7}");
+	call_tool(&r, "t", "{\"a\": 7}");
 	assert_int_equal(r.world.called, 1);
 	assert_string_equal(r.world.arguments, "{\"a\": 7}");
-	answered(&r, "ok", "1");
+	expect_answer(&r, "ok", "1");
 }
 
 static void
-arguments_may_not_be_nested_without_end(void **state)
+tool_arguments_have_a_depth_limit(void **state)
 {
 	enum { DEEP = 60000 };
 	own_mem char *text = malloc(DEEP + 1);
@@ -190,13 +190,13 @@ arguments_may_not_be_nested_without_end(void **state)
 	memset(text, '[', DEEP);
 	text[DEEP] = '\0';
 	open_run(&r, NULL, REMIT_APPROVAL_NEVER);
-	call(&r, "t", text);
-	answered(&r, "error", "maximum parsing depth");
+	call_tool(&r, "t", text);
+	expect_answer(&r, "error", "maximum parsing depth");
 	assert_int_equal(r.world.called, 0);
 }
 
 static void
-results_must_be_json(void **state)
+tool_results_must_be_json(void **state)
 {
 	static const struct {
 		const char *reply;
@@ -217,18 +217,18 @@ results_must_be_json(void **state)
 
 		open_run(&r, NULL, REMIT_APPROVAL_NEVER);
 		r.world.reply = rows[i].reply;
-		call(&r, "t", "{}");
-		answered(&r, rows[i].outcome, rows[i].text);
+		call_tool(&r, "t", "{}");
+		expect_answer(&r, rows[i].outcome, rows[i].text);
 	}
 }
 
 static void
-a_person_is_asked_as_often_as_the_tool_wants_it(void **state)
+tool_approval_decides_how_often_the_user_is_asked(void **state)
 {
 	static const struct {
 		enum remit_approval approval;
 		enum remit_answer say;
-		unsigned asked, called; /* of three calls */
+		unsigned questions, called; /* of three calls */
 	} rows[] = {
 		{ REMIT_APPROVAL_NEVER, REMIT_DENY, 0, 3 },
 		{ REMIT_APPROVAL_ALWAYS, REMIT_ALLOW_ONCE, 3, 3 },
@@ -247,28 +247,28 @@ a_person_is_asked_as_often_as_the_tool_wants_it(void **state)
 		open_run(&r, SCHEMA, rows[i].approval);
 		r.world.say = rows[i].say;
 		for (int n = 0; n < 3; n++) {
-			call(&r, "t", "{\"a\": 1}");
-			answered(&r, rows[i].called ? "ok" : "denied",
-				 rows[i].called ? "1" : "not allowed");
+			call_tool(&r, "t", "{\"a\": 1}");
+			expect_answer(&r, rows[i].called ? "ok" : "denied",
+				      rows[i].called ? "1" : "not allowed");
 			/* Nobody is asked about what makes no sense. */
-			call(&r, "t", "{\"a\": null}");
-			answered(&r, "error", "integer");
+			call_tool(&r, "t", "{\"a\": null}");
+			expect_answer(&r, "error", "integer");
 		}
-		assert_int_equal(r.world.asked, rows[i].asked);
+		assert_int_equal(r.world.questions, rows[i].questions);
 		assert_int_equal(r.world.called, rows[i].called);
 	}
 }
 
 static void
-without_anybody_to_ask_the_answer_is_no(void **state)
+tool_needing_approval_is_denied_without_a_user(void **state)
 {
 	own(run) struct run r;
 
 	(void)state;
 	open_run(&r, NULL, REMIT_APPROVAL_ALWAYS);
 	r.calls.on_question = NULL;
-	call(&r, "t", "{}");
-	answered(&r, "denied", "not allowed");
+	call_tool(&r, "t", "{}");
+	expect_answer(&r, "denied", "not allowed");
 	assert_int_equal(r.world.called, 0);
 }
 
@@ -280,7 +280,7 @@ reply_from_elsewhere(void *call)
 }
 
 static void
-another_thread_answers_and_wakes_who_waits(void **state)
+tool_answer_from_another_thread_wakes_the_run(void **state)
 {
 	own(run) struct run r;
 	struct pollfd p;
@@ -289,21 +289,21 @@ another_thread_answers_and_wakes_who_waits(void **state)
 	(void)state;
 	open_run(&r, NULL, REMIT_APPROVAL_NEVER);
 	r.world.reply = NULL;
-	call(&r, "t", "{}");
-	answered(&r, NULL, "");
+	call_tool(&r, "t", "{}");
+	expect_answer(&r, NULL, "");
 	p = (struct pollfd){ .fd = tool_calls_fd(&r.calls), .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 0), 0);
 	assert_int_equal(pthread_create(&thread, NULL, reply_from_elsewhere,
-					r.world.held),
+					r.world.pending),
 			 0);
 	assert_int_equal(poll(&p, 1, 60000), 1);
-	answered(&r, "ok", "late");
+	expect_answer(&r, "ok", "late");
 	assert_int_equal(poll(&p, 1, 0), 0);
 	pthread_join(thread, NULL);
 }
 
 static void
-an_answer_after_the_end_has_no_effect(void **state)
+tool_answer_after_the_run_has_no_effect(void **state)
 {
 	struct remit_tool_call *call_left;
 	struct pollfd over;
@@ -314,8 +314,8 @@ an_answer_after_the_end_has_no_effect(void **state)
 
 		open_run(&r, NULL, REMIT_APPROVAL_NEVER);
 		r.world.reply = NULL;
-		call(&r, "t", "{}");
-		call_left = r.world.held;
+		call_tool(&r, "t", "{}");
+		call_left = r.world.pending;
 		over = (struct pollfd){
 			.fd = remit_tool_call_over_fd(call_left),
 			.events = POLLIN,
@@ -327,7 +327,7 @@ an_answer_after_the_end_has_no_effect(void **state)
 }
 
 static void
-names_that_code_could_not_use_are_refused(void **state)
+unusable_tool_names_are_refused(void **state)
 {
 	static const char *const names[] = {
 		"",
@@ -366,7 +366,7 @@ names_that_code_could_not_use_are_refused(void **state)
 }
 
 static void
-the_result_lists_what_was_called(void **state)
+result_lists_the_tool_calls(void **state)
 {
 	own(run) struct run r;
 	json_auto_t *doc = json_object();
@@ -375,12 +375,12 @@ the_result_lists_what_was_called(void **state)
 
 	(void)state;
 	open_run(&r, SCHEMA, REMIT_APPROVAL_NEVER);
-	call(&r, "t", "{\"a\": 1}");
-	call(&r, "x", "{}");
-	answered(&r, "ok", "1");
+	call_tool(&r, "t", "{\"a\": 1}");
+	call_tool(&r, "x", "{}");
+	expect_answer(&r, "ok", "1");
 	for (int i = 0; i < TOOL_CALLS_LISTED; i++)
-		call(&r, "t", "{}");
-	assert_int_equal(tool_calls_tell(&r.calls, doc, &err), 0);
+		call_tool(&r, "t", "{}");
+	assert_int_equal(tool_calls_report(&r.calls, doc, &err), 0);
 	assert_int_equal(
 		json_integer_value(json_object_get(doc, "calls_left_out")), 2);
 	assert_int_equal(json_array_size(json_object_get(doc, "calls")),
@@ -395,17 +395,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tool_arguments_are_checked_before_the_call),
+		cmocka_unit_test(tool_arguments_have_a_depth_limit),
+		cmocka_unit_test(tool_results_must_be_json),
 		cmocka_unit_test(
-			arguments_are_checked_before_anything_is_called),
-		cmocka_unit_test(arguments_may_not_be_nested_without_end),
-		cmocka_unit_test(results_must_be_json),
+			tool_approval_decides_how_often_the_user_is_asked),
 		cmocka_unit_test(
-			a_person_is_asked_as_often_as_the_tool_wants_it),
-		cmocka_unit_test(without_anybody_to_ask_the_answer_is_no),
-		cmocka_unit_test(another_thread_answers_and_wakes_who_waits),
-		cmocka_unit_test(an_answer_after_the_end_has_no_effect),
-		cmocka_unit_test(names_that_code_could_not_use_are_refused),
-		cmocka_unit_test(the_result_lists_what_was_called),
+			tool_needing_approval_is_denied_without_a_user),
+		cmocka_unit_test(tool_answer_from_another_thread_wakes_the_run),
+		cmocka_unit_test(tool_answer_after_the_run_has_no_effect),
+		cmocka_unit_test(unusable_tool_names_are_refused),
+		cmocka_unit_test(result_lists_the_tool_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
