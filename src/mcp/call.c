@@ -34,7 +34,7 @@ mcp_peer_unref(struct mcp_peer *p)
 /* ---- beginning and end ---- */
 
 static bool
-is_taken(const struct mcp_peer *p, const json_t *id)
+is_id_in_use(const struct mcp_peer *p, const json_t *id)
 {
 	for (const struct mcp_call *c = p->mcp->calls; c; c = c->next)
 		if (c->peer == p && !c->cancelled && json_equal(c->id, id) &&
@@ -45,7 +45,7 @@ is_taken(const struct mcp_peer *p, const json_t *id)
 
 /* The lock is held. */
 static int
-enlist(struct mcp_call *c, struct mcp_fault *fault)
+call_enlist(struct mcp_call *c, struct mcp_fault *fault)
 {
 	struct mcp *m = c->mcp;
 
@@ -53,7 +53,7 @@ enlist(struct mcp_call *c, struct mcp_fault *fault)
 		return mcp_fail(fault, MCP_E_INTERNAL,
 				"busy: %d requests are being worked on",
 				MCP_CALLS_MAX);
-	if (is_taken(c->peer, c->id))
+	if (is_id_in_use(c->peer, c->id))
 		return mcp_fail(fault, MCP_E_REQUEST,
 				"a request with this id is being worked on");
 	c->next = m->calls;
@@ -83,7 +83,7 @@ mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 	c->progress_token = json_incref(mcp_message_meta(msg, META_PROGRESS));
 	pthread_mutex_lock(&p->mcp->lock);
 	mcp_peer_ref(p);
-	failed = enlist(c, fault);
+	failed = call_enlist(c, fault);
 	if (!failed) {
 		c->msg = *msg;
 		*msg = (struct mcp_message){ 0 };
@@ -136,7 +136,7 @@ mcp_call_unref(struct mcp_call *c)
 
 /* The lock is held. False: it was over already. */
 static bool
-unlist(struct mcp_call *c)
+call_unlist(struct mcp_call *c)
 {
 	struct mcp_call **at = &c->mcp->calls;
 
@@ -152,21 +152,21 @@ unlist(struct mcp_call *c)
 
 /* Consumes the text, NULL being the end of memory. */
 static void
-end(struct mcp_call *c, char *text, int code)
+call_end(struct mcp_call *c, char *text, int code)
 {
 	struct mcp_sink sink;
-	bool cancelled, was_listed, is_heard;
+	bool cancelled, was_listed, has_peer;
 
 	pthread_mutex_lock(&c->mcp->lock);
-	was_listed = unlist(c);
+	was_listed = call_unlist(c);
 	sink = c->sink;
 	cancelled = c->cancelled;
-	is_heard = c->peer != NULL;
+	has_peer = c->peer != NULL;
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (was_listed) {
-		if (is_heard && (cancelled || !text))
+		if (has_peer && (cancelled || !text))
 			sink.end(sink.user, NULL, 0, 0);
-		else if (is_heard)
+		else if (has_peer)
 			sink.end(sink.user, text, strlen(text), code);
 		mcp_call_unref(c);
 	}
@@ -179,7 +179,7 @@ mcp_call_drop(struct mcp_call *c)
 	bool was_listed;
 
 	pthread_mutex_lock(&c->mcp->lock);
-	was_listed = unlist(c);
+	was_listed = call_unlist(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (was_listed)
 		mcp_call_unref(c);
@@ -188,12 +188,12 @@ mcp_call_drop(struct mcp_call *c)
 void
 mcp_call_fail(struct mcp_call *c, struct mcp_fault *fault)
 {
-	end(c, mcp_write_error(c->id, fault), fault->code);
+	call_end(c, mcp_write_error(c->id, fault), fault->code);
 }
 
 /* What every result of a request that named its version has. */
 static void
-complete(json_t *result)
+add_stateless_members(json_t *result)
 {
 	json_t *meta = json_object_get(result, "_meta");
 
@@ -234,10 +234,10 @@ mcp_call_finish(struct mcp_call *c, json_t *result)
 		return;
 	}
 	if (c->version && c->version->stateless)
-		complete(result);
+		add_stateless_members(result);
 	if (keep_answer(c, result))
 		return;
-	end(c, mcp_write_result(c->id, result), 0);
+	call_end(c, mcp_write_result(c->id, result), 0);
 	json_decref(result);
 }
 
@@ -246,7 +246,7 @@ mcp_call_finish(struct mcp_call *c, json_t *result)
 /* Tell a hosted session that nobody needs what it does for a call. One that was
    made for it is ended: nobody else can name it. */
 static void
-stop(struct hosted *hosted, uint64_t number, bool made)
+stop_hosted(struct hosted *hosted, uint64_t number, bool made)
 {
 	if (made)
 		hosted_drop(hosted);
@@ -274,7 +274,7 @@ mcp_call_enter(void *call, struct hosted *hosted)
 	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (stopped)
-		stop(stopped, 0, c->made_hosted);
+		stop_hosted(stopped, 0, c->made_hosted);
 }
 
 void
@@ -287,7 +287,7 @@ mcp_call_number(struct mcp_call *c, uint64_t number)
 	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (stopped)
-		stop(stopped, number, c->made_hosted);
+		stop_hosted(stopped, number, c->made_hosted);
 }
 
 void
@@ -336,8 +336,8 @@ is_meant(const struct mcp_call *c, const struct mcp_peer *p, const json_t *id,
 }
 
 static void
-cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
-       const void *user)
+cancel_calls(struct mcp *m, const struct mcp_peer *p, const json_t *id,
+	     const void *user)
 {
 	struct mcp_call *c;
 	struct hosted *hosted = NULL;
@@ -357,24 +357,24 @@ cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
 		}
 		pthread_mutex_unlock(&m->lock);
 		if (c && hosted)
-			stop(hosted, number, made);
+			stop_hosted(hosted, number, made);
 	} while (c);
 }
 
 void
 mcp_call_cancel_id(struct mcp_peer *p, const json_t *id)
 {
-	cancel(p->mcp, p, id, NULL);
+	cancel_calls(p->mcp, p, id, NULL);
 }
 
 void
 mcp_call_cancel_peer(struct mcp_peer *p)
 {
-	cancel(p->mcp, p, NULL, NULL);
+	cancel_calls(p->mcp, p, NULL, NULL);
 }
 
 void
 mcp_call_cancel_sink(struct mcp *m, const void *user)
 {
-	cancel(m, NULL, NULL, user);
+	cancel_calls(m, NULL, NULL, user);
 }

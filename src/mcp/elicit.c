@@ -40,7 +40,7 @@ read_answer(const json_t *result)
 
 /* The name of a host or tool comes from the code: it is quoted and short. */
 static json_t *
-question(const char *kind, const char *subject)
+question_params(const char *kind, const char *subject)
 {
 	json_auto_t *shown = text_to_json(subject, strnlen(subject, 300));
 	own_mem char *quoted =
@@ -62,7 +62,7 @@ question(const char *kind, const char *subject)
 }
 
 static void
-deny(struct mcp *m, const char *id)
+deny_question(struct mcp *m, const char *id)
 {
 	/* It may be over by now, which is no either. */
 	if (hosted_table_answer_question(m->hosted_table, m->owner, id,
@@ -74,57 +74,57 @@ deny(struct mcp *m, const char *id)
 
 /* The lock is held. False: nobody can be asked. */
 static bool
-note(struct mcp_call *c, const char *id, const char *asked)
+note_question(struct mcp_call *c, const char *id, const char *pending_id)
 {
 	if (!c->listed || c->cancelled || !c->peer)
 		return false;
 	snprintf(c->question, sizeof(c->question), "%s", id);
-	snprintf(c->asked, sizeof(c->asked), "%s", asked);
+	snprintf(c->pending_id, sizeof(c->pending_id), "%s", pending_id);
 	return true;
 }
 
 static void
-send_request(struct mcp_call *c, const char *id, json_t *asked)
+send_request(struct mcp_call *c, const char *id, json_t *params)
 {
 	struct mcp_sink sink;
 	own_mem char *text = NULL;
 	bool noted;
 
 	pthread_mutex_lock(&c->mcp->lock);
-	noted = note(c, id, id);
+	noted = note_question(c, id, id);
 	sink = c->sink;
 	pthread_mutex_unlock(&c->mcp->lock);
-	text = mcp_write_notice(id, "elicitation/create", asked);
+	text = mcp_write_notice(id, "elicitation/create", params);
 	if (noted && text)
 		sink.send(sink.user, text, strlen(text));
 	else
-		deny(c->mcp, id);
+		deny_question(c->mcp, id);
 }
 
 /* The lock is held. */
 static struct mcp_call *
-find_asked(struct mcp *m, const struct mcp_peer *p, const char *asked)
+find_pending(struct mcp *m, const struct mcp_peer *p, const char *pending_id)
 {
 	struct mcp_call *c = m->calls;
 
-	while (c &&
-	       (c->peer != p || !c->asked[0] || strcmp(c->asked, asked) != 0))
+	while (c && (c->peer != p || !c->pending_id[0] ||
+		     strcmp(c->pending_id, pending_id) != 0))
 		c = c->next;
 	return c;
 }
 
 void
-mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg)
+mcp_elicit_response(struct mcp_peer *p, const struct mcp_message *msg)
 {
-	const char *asked = json_string_value(msg->id);
+	const char *pending_id = json_string_value(msg->id);
 	char id[HOSTED_ID_SIZE] = "";
 	struct mcp_call *c;
 
 	pthread_mutex_lock(&p->mcp->lock);
-	c = asked ? find_asked(p->mcp, p, asked) : NULL;
+	c = pending_id ? find_pending(p->mcp, p, pending_id) : NULL;
 	if (c) {
 		memcpy(id, c->question, sizeof(id));
-		c->asked[0] = '\0';
+		c->pending_id[0] = '\0';
 	}
 	pthread_mutex_unlock(&p->mcp->lock);
 	/* An error is no answer, and so is a hosted session that has given up.
@@ -139,10 +139,10 @@ mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg)
 
 /* The lock is held. What nobody came back for is forgotten. */
 static struct mcp_call *
-find_forgotten(struct mcp *m, size_t *parked)
+find_expired(struct mcp *m, size_t *parked)
 {
 	uint64_t now = mcp_now_ms();
-	struct mcp_call *forgotten = NULL;
+	struct mcp_call *expired = NULL;
 
 	*parked = 0;
 	for (struct mcp_call *c = m->calls; c; c = c->next) {
@@ -150,27 +150,27 @@ find_forgotten(struct mcp *m, size_t *parked)
 			continue;
 		(*parked)++;
 		if (c->answer && now - c->parked_ms > PARKED_MS)
-			forgotten = c;
+			expired = c;
 	}
-	return forgotten;
+	return expired;
 }
 
 static json_t *
-required(json_t *asked, const char *state)
+input_required(json_t *params, const char *state)
 {
 	return json_pack("{s:s, s:{s:{s:s, s:o}}, s:s}", "resultType",
 			 "input_required", "inputRequests", OURS, "method",
-			 "elicitation/create", "params", asked, "requestState",
+			 "elicitation/create", "params", params, "requestState",
 			 state);
 }
 
 static void
-park(struct mcp_call *c, const char *id, json_t *asked)
+park_call(struct mcp_call *c, const char *id, json_t *params)
 {
 	char state[HOSTED_ID_SIZE];
 	struct mcp_peer *peer;
 	struct mcp_sink sink;
-	struct mcp_call *forgotten;
+	struct mcp_call *expired;
 	json_auto_t *result = NULL;
 	own_mem char *text = NULL;
 	struct remit_error err;
@@ -178,15 +178,15 @@ park(struct mcp_call *c, const char *id, json_t *asked)
 	bool noted = false;
 
 	if (hosted_make_id(state, &err) == 0) {
-		result = required(asked, state);
+		result = input_required(params, state);
 		text = result ? mcp_write_result(c->id, result) : NULL;
 	} else {
-		json_decref(asked);
+		json_decref(params);
 	}
 	pthread_mutex_lock(&c->mcp->lock);
-	forgotten = find_forgotten(c->mcp, &parked);
-	if (text && (forgotten || parked < PARKED_MAX))
-		noted = note(c, id, state);
+	expired = find_expired(c->mcp, &parked);
+	if (text && (expired || parked < PARKED_MAX))
+		noted = note_question(c, id, state);
 	sink = c->sink;
 	peer = c->peer;
 	if (noted) {
@@ -196,10 +196,10 @@ park(struct mcp_call *c, const char *id, json_t *asked)
 		c->parked_ms = mcp_now_ms();
 	}
 	pthread_mutex_unlock(&c->mcp->lock);
-	if (forgotten)
-		mcp_call_drop(forgotten);
+	if (expired)
+		mcp_call_drop(expired);
 	if (!noted) {
-		deny(c->mcp, id);
+		deny_question(c->mcp, id);
 		return;
 	}
 	sink.end(sink.user, text, strlen(text), 0);
@@ -209,22 +209,23 @@ park(struct mcp_call *c, const char *id, json_t *asked)
 }
 
 void
-mcp_elicit_ask(void *call, const char *id, const struct remit_question *q)
+mcp_elicit_question(void *call, const char *id, const struct remit_question *q)
 {
 	struct mcp_call *c = call;
-	json_t *asked = c->elicits ? question(q->kind, q->subject) : NULL;
+	json_t *params =
+		c->elicits ? question_params(q->kind, q->subject) : NULL;
 
-	if (!asked)
-		deny(c->mcp, id);
+	if (!params)
+		deny_question(c->mcp, id);
 	else if (c->version->stateless)
-		park(c, id, asked);
+		park_call(c, id, params);
 	else
-		send_request(c, id, asked);
+		send_request(c, id, params);
 }
 
 /* The lock is held: the request of c goes on with what was parked. */
 static void
-hand_over(struct mcp_call *c, struct mcp_call *parked)
+move_request(struct mcp_call *c, struct mcp_call *parked)
 {
 	parked->peer = c->peer;
 	parked->sink = c->sink;
@@ -232,14 +233,14 @@ hand_over(struct mcp_call *c, struct mcp_call *parked)
 	json_decref(parked->progress_token);
 	parked->id = c->id;
 	parked->progress_token = c->progress_token;
-	parked->asked[0] = '\0';
+	parked->pending_id[0] = '\0';
 	/* Nothing of it is the old one's any more. */
 	c->peer = NULL;
 	c->id = c->progress_token = NULL;
 }
 
 static bool
-is_same(const struct mcp_call *a, const struct mcp_call *b)
+is_same_request(const struct mcp_call *a, const struct mcp_call *b)
 {
 	return a->tool == b->tool && json_equal(a->arguments, b->arguments);
 }
@@ -249,7 +250,7 @@ mcp_elicit_resume(struct mcp_call *c)
 {
 	const char *state = json_string_value(
 		json_object_get(c->msg.params, "requestState"));
-	const json_t *said = json_object_get(
+	const json_t *response = json_object_get(
 		json_object_get(c->msg.params, "inputResponses"), OURS);
 	struct mcp_fault fault = { 0 };
 	struct mcp_call *parked;
@@ -259,14 +260,14 @@ mcp_elicit_resume(struct mcp_call *c)
 	if (!state)
 		return false;
 	pthread_mutex_lock(&c->mcp->lock);
-	parked = find_asked(c->mcp, NULL, state);
-	if (parked && !is_same(parked, c))
+	parked = find_pending(c->mcp, NULL, state);
+	if (parked && !is_same_request(parked, c))
 		parked = NULL;
-	if (parked && !said) {
+	if (parked && !response) {
 		again = json_deep_copy(parked->wanted);
 	} else if (parked) {
 		refcount_inc(&parked->refs);
-		hand_over(c, parked);
+		move_request(c, parked);
 		memcpy(id, parked->question, sizeof(id));
 		answer = take_ptr(&parked->answer);
 	}
@@ -277,7 +278,7 @@ mcp_elicit_resume(struct mcp_call *c)
 		mcp_call_fail(c, &fault);
 		return true;
 	}
-	if (!said) {
+	if (!response) {
 		mcp_call_finish(c, again);
 		return true;
 	}
@@ -286,7 +287,7 @@ mcp_elicit_resume(struct mcp_call *c)
 		mcp_call_finish(parked, answer);
 	else if (hosted_table_answer_question(c->mcp->hosted_table,
 					      c->mcp->owner, id,
-					      read_answer(said)) < 0)
+					      read_answer(response)) < 0)
 		id[0] = '\0'; /* the hosted session has given up, and goes on */
 	mcp_call_unref(parked);
 	return true;

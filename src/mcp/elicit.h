@@ -13,9 +13,10 @@
 #include "mcp/part.h"
 
 /* The event of a hosted session. */
-void mcp_elicit_ask(void *call, const char *id, const struct remit_question *q);
+void mcp_elicit_question(void *call, const char *id,
+			 const struct remit_question *q);
 /* A response of the client's. */
-void mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg);
+void mcp_elicit_response(struct mcp_peer *p, const struct mcp_message *msg);
 /* True: the request was the continuation of another one, and is over. */
 bool mcp_elicit_resume(struct mcp_call *c);
 

@@ -34,7 +34,7 @@ number_of(const struct mcp_call *c, const char *key, json_int_t otherwise)
 /* ---- asking a hosted session ---- */
 
 static void
-release(void *call)
+release_call(void *call)
 {
 	mcp_call_unref(call);
 }
@@ -51,10 +51,10 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static void
-ask(struct mcp_call *c, const struct remit_file_task *task,
-    const struct hosted_events *events)
+run_task(struct mcp_call *c, const struct remit_file_task *task,
+	 const struct hosted_events *events)
 {
-	struct hosted_loan loan = { .release = release, .owner = c };
+	struct hosted_loan loan = { .release = release_call, .owner = c };
 	struct remit_error err;
 
 	mcp_call_ref(c); /* for the events */
@@ -110,7 +110,7 @@ on_read(void *user, const struct remit_file_answer *a)
 }
 
 static void
-read_it(struct mcp_call *c)
+read_in_session(struct mcp_call *c)
 {
 	static const struct hosted_events events = { .file = on_read,
 						     .result = on_result };
@@ -121,16 +121,16 @@ read_it(struct mcp_call *c)
 		.length = (size_t)number_of(c, "length", READ_BYTES),
 	};
 
-	ask(c, &task, &events);
+	run_task(c, &task, &events);
 }
 
 static void
 read_file(struct mcp_call *c)
 {
-	mcp_tool_enter(c, read_it);
+	mcp_tool_enter(c, read_in_session);
 }
 
-static const struct mcp_member read_takes[] = {
+static const struct mcp_member read_input[] = {
 	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
@@ -147,7 +147,7 @@ static const struct mcp_member read_takes[] = {
 	{ 0 },
 };
 
-static const struct mcp_member read_gives[] = {
+static const struct mcp_member read_output[] = {
 	{ .name = "path", .schema = MCP_TEXT },
 	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
 	{ .name = "content_type", .schema = MCP_TEXT },
@@ -169,8 +169,8 @@ const struct mcp_tool mcp_tool_read = {
 	.name = "read_file",
 	.title = "Read a file",
 	.text = "Read a file of a session, or a piece of it.",
-	.takes = read_takes,
-	.gives = read_gives,
+	.input = read_input,
+	.output = read_output,
 	.only_reads = true,
 	.again = true,
 	.begin = read_file,
@@ -193,7 +193,7 @@ on_written(void *user, const struct remit_file_answer *a)
 }
 
 static void
-write_it(struct mcp_call *c)
+write_in_session(struct mcp_call *c)
 {
 	static const struct hosted_events events = { .file = on_written,
 						     .result = on_result };
@@ -206,7 +206,7 @@ write_it(struct mcp_call *c)
 		.len = text ? json_string_length(text) : c->work_len,
 	};
 
-	ask(c, &task, &events);
+	run_task(c, &task, &events);
 }
 
 static void
@@ -234,10 +234,10 @@ write_file(struct mcp_call *c)
 		c->work = bytes;
 		c->free_work = free;
 	}
-	mcp_tool_enter(c, write_it);
+	mcp_tool_enter(c, write_in_session);
 }
 
-static const struct mcp_member write_takes[] = {
+static const struct mcp_member write_input[] = {
 	{ .name = "session",
 	  .schema = MCP_TEXT,
 	  .text = "its handle, or \"new\"" },
@@ -260,7 +260,7 @@ static const struct mcp_member write_takes[] = {
 	{ 0 },
 };
 
-static const struct mcp_member write_gives[] = {
+static const struct mcp_member write_output[] = {
 	{ .name = "session", .schema = MCP_TEXT },
 	{ .name = "path", .schema = MCP_TEXT },
 	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
@@ -272,8 +272,8 @@ const struct mcp_tool mcp_tool_write = {
 	.title = "Write a file",
 	.text = "Write a file of a session, in place of what is there or "
 		"behind it.",
-	.takes = write_takes,
-	.gives = write_gives,
+	.input = write_input,
+	.output = write_output,
 	.destroys = true,
 	.begin = write_file,
 };
@@ -324,7 +324,7 @@ on_listed(void *user, const struct remit_file_answer *a)
 }
 
 static void
-list_it(struct mcp_call *c)
+list_in_session(struct mcp_call *c)
 {
 	static const struct hosted_events events = { .file = on_listed,
 						     .result = on_result };
@@ -335,16 +335,16 @@ list_it(struct mcp_call *c)
 		.depth = (unsigned)number_of(c, "depth", 1),
 	};
 
-	ask(c, &task, &events);
+	run_task(c, &task, &events);
 }
 
 static void
 list_files(struct mcp_call *c)
 {
-	mcp_tool_enter(c, list_it);
+	mcp_tool_enter(c, list_in_session);
 }
 
-static const struct mcp_member list_takes[] = {
+static const struct mcp_member list_input[] = {
 	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
@@ -357,7 +357,7 @@ static const struct mcp_member list_takes[] = {
 	{ 0 },
 };
 
-static const struct mcp_member list_gives[] = {
+static const struct mcp_member list_output[] = {
 	{ .name = "files",
 	  .schema =
 		  "{\"type\":\"array\",\"items\":{\"type\":\"object\","
@@ -373,8 +373,8 @@ const struct mcp_tool mcp_tool_list = {
 	.name = "list_files",
 	.title = "List files",
 	.text = "List the files of a session.",
-	.takes = list_takes,
-	.gives = list_gives,
+	.input = list_input,
+	.output = list_output,
 	.only_reads = true,
 	.again = true,
 	.begin = list_files,

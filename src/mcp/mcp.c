@@ -10,7 +10,7 @@
 /* ---- the server ---- */
 
 static int
-fill(struct mcp *m, const struct mcp_options *opt, struct remit_error *err)
+mcp_init(struct mcp *m, const struct mcp_options *opt, struct remit_error *err)
 {
 	json_auto_t *doc = policy_to_json(opt->policy);
 
@@ -39,7 +39,7 @@ mcp_open(struct mcp **out, const struct mcp_options *opt,
 	if (!m)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
 	pthread_mutex_init(&m->lock, NULL);
-	if (fill(m, opt, err) < 0) {
+	if (mcp_init(m, opt, err) < 0) {
 		mcp_free(m);
 		return -1;
 	}
@@ -109,7 +109,7 @@ answer_fault(json_t *id, struct mcp_fault *fault, const struct mcp_sink *sink)
 
 /* Those that are not known are none of our business. */
 static void
-take_notification(struct mcp_peer *p, const struct mcp_message *msg)
+handle_notification(struct mcp_peer *p, const struct mcp_message *msg)
 {
 	const json_t *id = json_object_get(msg->params, "requestId");
 
@@ -118,17 +118,17 @@ take_notification(struct mcp_peer *p, const struct mcp_message *msg)
 }
 
 void
-mcp_take_message(struct mcp_peer *p, struct mcp_message *msg,
-		 const struct mcp_sink *sink)
+mcp_receive_message(struct mcp_peer *p, struct mcp_message *msg,
+		    const struct mcp_sink *sink)
 {
 	struct mcp_fault fault = { 0 };
 	struct mcp_call *c;
 
 	if (msg->kind != MCP_REQUEST) {
 		if (msg->kind == MCP_NOTIFICATION)
-			take_notification(p, msg);
+			handle_notification(p, msg);
 		else
-			mcp_elicit_take(p, msg);
+			mcp_elicit_response(p, msg);
 		mcp_message_free(msg);
 		sink->end(sink->user, NULL, 0, 0);
 		return;
@@ -144,14 +144,14 @@ mcp_take_message(struct mcp_peer *p, struct mcp_message *msg,
 }
 
 void
-mcp_take(struct mcp_peer *p, const char *bytes, size_t len,
-	 const struct mcp_sink *sink)
+mcp_receive(struct mcp_peer *p, const char *bytes, size_t len,
+	    const struct mcp_sink *sink)
 {
 	struct mcp_fault fault = { 0 };
 	struct mcp_message msg;
 
 	if (mcp_message_read(&msg, bytes, len, &fault) == 0) {
-		mcp_take_message(p, &msg, sink);
+		mcp_receive_message(p, &msg, sink);
 		return;
 	}
 	answer_fault(msg.id, &fault, sink);

@@ -8,7 +8,7 @@
  * notifications, then by exactly one end.
  *
  *	struct mcp_sink sink = { .send = ..., .end = ..., .user = request };
- *	mcp_take(peer, bytes, len, &sink);
+ *	mcp_receive(peer, bytes, len, &sink);
  *
  * All functions may be called from any thread, and sinks are called by any;
  * those of one message one after the other.
@@ -61,11 +61,11 @@ void mcp_peer_cancel(struct mcp_peer *p);
 /* The same, and it has gone. */
 void mcp_peer_close(struct mcp_peer *p);
 
-void mcp_take(struct mcp_peer *p, const char *bytes, size_t len,
-	      const struct mcp_sink *sink);
+void mcp_receive(struct mcp_peer *p, const char *bytes, size_t len,
+		 const struct mcp_sink *sink);
 /* The same with a message that was read, which is the peer's from now on. */
-void mcp_take_message(struct mcp_peer *p, struct mcp_message *msg,
-		      const struct mcp_sink *sink);
+void mcp_receive_message(struct mcp_peer *p, struct mcp_message *msg,
+			 const struct mcp_sink *sink);
 /* Nobody listens at this sink any more: its request is cancelled. Its end
    still comes. */
 void mcp_cancel(struct mcp *m, const void *user);

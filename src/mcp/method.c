@@ -82,7 +82,7 @@ struct method {
 };
 
 static json_t *
-abilities(void)
+server_capabilities(void)
 {
 	return json_pack("{s:{}, s:{}}", "tools", "resources");
 }
@@ -98,7 +98,7 @@ can_elicit(const json_t *abilities_of_peer)
 }
 
 static int
-initialize(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+method_initialize(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 {
 	const char *wanted = json_string_value(
 		json_object_get(c->msg.params, "protocolVersion"));
@@ -121,25 +121,25 @@ initialize(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 				"this connection is initialized already");
 	*result = json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s}",
 			    "protocolVersion", mcp_version_agree(wanted)->name,
-			    "capabilities", abilities(), "serverInfo", "name",
-			    "remit", "title", "Remit", "version",
+			    "capabilities", server_capabilities(), "serverInfo",
+			    "name", "remit", "title", "Remit", "version",
 			    remit_version(), "instructions", advice);
 	return 0;
 }
 
 static int
-discover(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+method_discover(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 {
 	(void)c;
 	(void)fault;
 	*result = json_pack("{s:o, s:o, s:s}", "supportedVersions",
 			    mcp_version_stateless(), "capabilities",
-			    abilities(), "instructions", advice);
+			    server_capabilities(), "instructions", advice);
 	return 0;
 }
 
 static int
-ping(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+method_ping(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 {
 	(void)c;
 	(void)fault;
@@ -187,12 +187,14 @@ list_templates(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 }
 
 static const struct method methods[] = {
-	{ .name = "initialize", .eras = HANDSHAKE, .answer = initialize },
-	{ .name = "ping", .eras = HANDSHAKE, .answer = ping },
+	{ .name = "initialize",
+	  .eras = HANDSHAKE,
+	  .answer = method_initialize },
+	{ .name = "ping", .eras = HANDSHAKE, .answer = method_ping },
 	{
 		.name = "server/discover",
 		.eras = STATELESS,
-		.answer = discover,
+		.answer = method_discover,
 		.is_cached = true,
 		.fresh_ms = FRESH_MS,
 	},
@@ -232,7 +234,7 @@ refuse_version(const char *wanted, struct mcp_fault *fault)
 }
 
 static int
-take_version(struct mcp_call *c, struct mcp_fault *fault)
+read_version(struct mcp_call *c, struct mcp_fault *fault)
 {
 	json_t *named = mcp_message_meta(&c->msg, META_VERSION);
 	json_t *can = mcp_message_meta(&c->msg, META_CAN);
@@ -259,7 +261,7 @@ take_version(struct mcp_call *c, struct mcp_fault *fault)
 }
 
 static const struct method *
-find(const struct mcp_call *c, struct mcp_fault *fault)
+find_method(const struct mcp_call *c, struct mcp_fault *fault)
 {
 	unsigned era =
 		c->version && c->version->stateless ? STATELESS : HANDSHAKE;
@@ -274,7 +276,8 @@ find(const struct mcp_call *c, struct mcp_fault *fault)
 }
 
 static int
-answer(struct mcp_call *c, const struct method *method, struct mcp_fault *fault)
+finish_method(struct mcp_call *c, const struct method *method,
+	      struct mcp_fault *fault)
 {
 	json_t *result = NULL;
 
@@ -295,13 +298,13 @@ mcp_method_run(struct mcp_call *c)
 {
 	struct mcp_fault fault = { 0 };
 	const struct method *method = NULL;
-	int failed = take_version(c, &fault);
+	int failed = read_version(c, &fault);
 
 	if (!failed)
-		method = find(c, &fault);
+		method = find_method(c, &fault);
 	if (method && method->begin)
 		method->begin(c);
-	else if (!method || answer(c, method, &fault) < 0)
+	else if (!method || finish_method(c, method, &fault) < 0)
 		mcp_call_fail(c, &fault);
 	mcp_fault_free(&fault);
 }

@@ -57,7 +57,7 @@ struct mcp_call {
 	struct hosted *hosted; /* that works for it, or NULL */
 	uint64_t number;       /* of its cell there */
 	bool made_hosted;      /* nobody else knows of it yet */
-	char question[HOSTED_ID_SIZE], asked[HOSTED_ID_SIZE];
+	char question[HOSTED_ID_SIZE], pending_id[HOSTED_ID_SIZE];
 	json_t *wanted; /* the result that asked, of one that is parked */
 	uint64_t parked_ms;
 	json_t *answer; /* it ended while it was parked */

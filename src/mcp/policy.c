@@ -9,9 +9,9 @@
 #include "mcp/call.h"
 #include "mcp/tool.h"
 
-static const struct mcp_member takes[] = { { 0 } };
+static const struct mcp_member input[] = { { 0 } };
 
-static const struct mcp_member gives[] = {
+static const struct mcp_member output[] = {
 	{ .name = "tier",
 	  .schema = MCP_TEXT,
 	  .text = "how strong the wall is" },
@@ -46,7 +46,7 @@ show_row(const json_t *row)
 }
 
 static json_t *
-show(const struct mcp *m, const json_t *result)
+policy_document(const struct mcp *m, const json_t *result)
 {
 	json_t *rows = json_array(), *row;
 	size_t i;
@@ -66,7 +66,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	struct mcp_call *c = user;
 	json_auto_t *doc =
 		res ? json_loads(remit_result_json(res), 0, NULL) : NULL;
-	json_t *given = doc ? show(c->mcp, doc) : NULL;
+	json_t *given = doc ? policy_document(c->mcp, doc) : NULL;
 
 	if (err) {
 		mcp_tool_refuse(c, err);
@@ -81,7 +81,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static void
-find_out(struct mcp_call *c)
+run_empty_program(struct mcp_call *c)
 {
 	static const struct hosted_events events = {
 		.begin = mcp_call_enter,
@@ -107,7 +107,7 @@ find_out(struct mcp_call *c)
 }
 
 static void
-begin(struct mcp_call *c)
+get_policy(struct mcp_call *c)
 {
 	json_t *known;
 
@@ -117,7 +117,7 @@ begin(struct mcp_call *c)
 	if (known)
 		mcp_tool_answer(c, known, NULL, false);
 	else
-		find_out(c);
+		run_empty_program(c);
 }
 
 const struct mcp_tool mcp_tool_policy = {
@@ -125,9 +125,9 @@ const struct mcp_tool mcp_tool_policy = {
 	.title = "Show the policy",
 	.text = "What programs may do here, and which mechanisms keep each "
 		"field of the policy.",
-	.takes = takes,
-	.gives = gives,
+	.input = input,
+	.output = output,
 	.only_reads = true,
 	.again = true,
-	.begin = begin,
+	.begin = get_policy,
 };

@@ -41,7 +41,7 @@ mcp_resource_uri(const char *kind, const char *id, const char *path)
 }
 
 static int
-hex(char c)
+hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -51,7 +51,7 @@ hex(char c)
 
 /* NULL: it is wrong, or there is no memory. */
 static char *
-decode(const char *text)
+percent_decode(const char *text)
 {
 	char *out = malloc(strlen(text) + 1), *to = out;
 
@@ -59,8 +59,8 @@ decode(const char *text)
 		char c = *text++;
 
 		if (c == '%') {
-			int high = hex(text[0]);
-			int low = high < 0 ? -1 : hex(text[1]);
+			int high = hex_digit(text[0]);
+			int low = high < 0 ? -1 : hex_digit(text[1]);
 
 			if (low < 0 || !(high | low)) {
 				free(out);
@@ -89,7 +89,7 @@ mcp_resource_parse(const char *uri, char **kind, char **id, char **path)
 		return -1;
 	*kind = strndup(at, (size_t)(slash - at));
 	*id = strndup(slash + 1, (size_t)(second - slash - 1));
-	*path = decode(second + 1);
+	*path = percent_decode(second + 1);
 	if (*kind && *id && *path)
 		return 0;
 	free(*kind);
@@ -127,8 +127,8 @@ mcp_resource_templates(void)
 
 /* Consumes nothing. */
 static void
-answer(struct mcp_call *c, const char *uri, const char *type, const char *bytes,
-       size_t len)
+finish_read(struct mcp_call *c, const char *uri, const char *type,
+	    const char *bytes, size_t len)
 {
 	bool is_text = text_valid_prefix(bytes, len) == len &&
 		       !memchr(bytes, '\0', len);
@@ -149,7 +149,7 @@ answer(struct mcp_call *c, const char *uri, const char *type, const char *bytes,
 }
 
 static void
-refuse(struct mcp_call *c, const char *uri, const char *why)
+refuse_read(struct mcp_call *c, const char *uri, const char *why)
 {
 	struct mcp_fault fault = { 0 };
 
@@ -183,12 +183,13 @@ read_artifact(struct mcp_call *c, const char *uri, const char *id,
 		fd = artifact_store_read(c->mcp->store, c->mcp->owner, id,
 					 path);
 	if (fd < 0)
-		refuse(c, uri, "there is no such artifact (any more)");
+		refuse_read(c, uri, "there is no such artifact (any more)");
 	else if (read_bytes(fd, &bytes, &err) < 0)
-		refuse(c, uri, err.message);
+		refuse_read(c, uri, err.message);
 	else
-		answer(c, uri, content_type(path, buf_text(&bytes), bytes.len),
-		       buf_text(&bytes), bytes.len);
+		finish_read(c, uri,
+			    content_type(path, buf_text(&bytes), bytes.len),
+			    buf_text(&bytes), bytes.len);
 }
 
 /* ---- of a session ---- */
@@ -201,12 +202,13 @@ on_file(void *user, const struct remit_file_answer *a)
 		json_string_value(json_object_get(c->msg.params, "uri"));
 
 	if (a->entry_count && a->entries[0].size > a->len)
-		refuse(c, uri, "it is too large to be read at once");
+		refuse_read(c, uri, "it is too large to be read at once");
 	else
-		answer(c, uri,
-		       content_type(a->entry_count ? a->entries[0].path : uri,
-				    a->bytes, a->len),
-		       a->bytes, a->len);
+		finish_read(
+			c, uri,
+			content_type(a->entry_count ? a->entries[0].path : uri,
+				     a->bytes, a->len),
+			a->bytes, a->len);
 }
 
 static void
@@ -216,9 +218,10 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 
 	(void)res;
 	if (err)
-		refuse(c,
-		       json_string_value(json_object_get(c->msg.params, "uri")),
-		       err->message);
+		refuse_read(c,
+			    json_string_value(
+				    json_object_get(c->msg.params, "uri")),
+			    err->message);
 	mcp_call_unref(c);
 }
 
@@ -237,7 +240,7 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 	struct remit_error err;
 
 	if (!hosted) {
-		refuse(c, uri, "there is no such session (any more)");
+		refuse_read(c, uri, "there is no such session (any more)");
 		return;
 	}
 	mcp_call_enter(c, hosted);
@@ -246,7 +249,7 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 	c->free_work = free;
 	mcp_call_ref(c);
 	if (hosted_file(hosted, &task, none, &events, c, &err) < 0) {
-		refuse(c, uri, err.message);
+		refuse_read(c, uri, err.message);
 		mcp_call_unref(c);
 	}
 	hosted_unref(hosted);
@@ -267,8 +270,8 @@ mcp_resource_read(struct mcp_call *c)
 		return;
 	}
 	if (!strcmp(uri, GUIDE)) {
-		answer(c, uri, "text/markdown", c->mcp->guide,
-		       strlen(c->mcp->guide));
+		finish_read(c, uri, "text/markdown", c->mcp->guide,
+			    strlen(c->mcp->guide));
 		return;
 	}
 	is_ours = mcp_resource_parse(uri, &kind, &id, &path) == 0;
@@ -277,5 +280,5 @@ mcp_resource_read(struct mcp_call *c)
 	else if (is_ours && !strcmp(kind, "sessions"))
 		read_session(c, uri, id, &path);
 	else
-		refuse(c, uri, "this is no address of ours");
+		refuse_read(c, uri, "this is no address of ours");
 }

@@ -39,7 +39,7 @@ run_free(void *work)
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":" \
 	"{" members "},\"required\":[" required "]}}"
 
-static const struct mcp_member mcp_run_gives[] = {
+static const struct mcp_member mcp_run_output[] = {
 	{ .name = "status",
 	  .schema = MCP_TEXT,
 	  .text = "ok, error (an exception), exit (sys.exit), timeout, "
@@ -100,7 +100,7 @@ static const struct mcp_member mcp_run_gives[] = {
 
 /* A member, or null; a new reference. */
 static json_t *
-get(const json_t *doc, const char *key)
+member_or_null(const json_t *doc, const char *key)
 {
 	json_t *value = json_object_get(doc, key);
 
@@ -114,9 +114,11 @@ error_of(const json_t *doc)
 
 	if (!json_is_object(e))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "name", get(e, "name"),
-			 "value", get(e, "value"), "line", get(e, "line"),
-			 "remedy", get(e, "remedy"));
+	return json_pack("{s:o, s:o, s:o, s:o}", "name",
+			 member_or_null(e, "name"), "value",
+			 member_or_null(e, "value"), "line",
+			 member_or_null(e, "line"), "remedy",
+			 member_or_null(e, "remedy"));
 }
 
 static json_t *
@@ -127,10 +129,11 @@ denials_of(const json_t *doc)
 
 	json_array_foreach(json_object_get(doc, "denials"), i, d)
 	{
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "what",
-						      get(d, "what"), "count",
-						      get(d, "count"), "field",
-						      get(d, "field")));
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:o}", "what",
+					member_or_null(d, "what"), "count",
+					member_or_null(d, "count"), "field",
+					member_or_null(d, "field")));
 	}
 	return list;
 }
@@ -150,8 +153,9 @@ artifacts_of(const json_t *doc, const char *id)
 			list,
 			json_pack("{s:s, s:o, s:o, s:o}", "path", path, "uri",
 				  mcp_resource_uri("artifacts", id, path),
-				  "size", get(a, "size_bytes"), "content_type",
-				  get(a, "content_type")));
+				  "size", member_or_null(a, "size_bytes"),
+				  "content_type",
+				  member_or_null(a, "content_type")));
 	}
 	return list;
 }
@@ -181,9 +185,10 @@ usage_of(const json_t *doc)
 {
 	const json_t *u = json_object_get(doc, "usage");
 
-	return json_pack("{s:o, s:o, s:o}", "wall_ms", get(u, "wall_ms"),
-			 "cpu_ms", get(u, "cpu_ms"), "memory_peak_bytes",
-			 get(u, "memory_peak_bytes"));
+	return json_pack("{s:o, s:o, s:o}", "wall_ms",
+			 member_or_null(u, "wall_ms"), "cpu_ms",
+			 member_or_null(u, "cpu_ms"), "memory_peak_bytes",
+			 member_or_null(u, "memory_peak_bytes"));
 }
 
 static bool
@@ -214,13 +219,15 @@ mcp_run_answer(struct mcp_call *c, struct remit_result *res,
 	given = json_pack(
 		"{s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, "
 		"s:o, s:o, s:o}",
-		"status", get(doc, "status"), "session", session,
-		"session_state", session ? get(state, "state") : json_null(),
-		"exit_code", get(doc, "exit_code"), "stdout",
-		get(doc, "stdout"), "stderr", get(doc, "stderr"),
-		"stdout_truncated", get(doc, "stdout_truncated"),
-		"stderr_truncated", get(doc, "stderr_truncated"), "value",
-		shown->value, "displays",
+		"status", member_or_null(doc, "status"), "session", session,
+		"session_state",
+		session ? member_or_null(state, "state") : json_null(),
+		"exit_code", member_or_null(doc, "exit_code"), "stdout",
+		member_or_null(doc, "stdout"), "stderr",
+		member_or_null(doc, "stderr"), "stdout_truncated",
+		member_or_null(doc, "stdout_truncated"), "stderr_truncated",
+		member_or_null(doc, "stderr_truncated"), "value", shown->value,
+		"displays",
 		shown->displays ? json_incref(shown->displays) : json_array(),
 		"error", error_of(doc), "denials", denials_of(doc), "artifacts",
 		artifacts, "usage", usage_of(doc));
@@ -272,20 +279,20 @@ static const struct hosted_events events = {
 	.output = on_output,
 	.display = on_display,
 	.progress = on_progress,
-	.question = mcp_elicit_ask,
+	.question = mcp_elicit_question,
 	.result = on_result,
 };
 
 /* ---- the program ---- */
 
 static void
-release(void *call)
+release_call(void *call)
 {
 	mcp_call_unref(call);
 }
 
 static int
-take_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
+parse_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
 {
 	const json_t *text = json_object_get(file, "text");
 	const json_t *base64 = json_object_get(file, "base64");
@@ -319,7 +326,7 @@ take_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
 }
 
 static int
-take_files(struct run *r, const json_t *files, struct remit_error *err)
+parse_files(struct run *r, const json_t *files, struct remit_error *err)
 {
 	json_t *file;
 	size_t i;
@@ -331,14 +338,14 @@ take_files(struct run *r, const json_t *files, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "files");
 	json_array_foreach(files, i, file)
 	{
-		if (take_file(r, i, file, err) < 0)
+		if (parse_file(r, i, file, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-fill(struct mcp_call *c, struct run *r, struct remit_error *err)
+read_arguments(struct mcp_call *c, struct run *r, struct remit_error *err)
 {
 	const json_t *code = json_object_get(c->arguments, "code");
 	const json_t *timeout = json_object_get(c->arguments, "timeout");
@@ -351,11 +358,12 @@ fill(struct mcp_call *c, struct run *r, struct remit_error *err)
 	if (timeout)
 		job->timeout_ms =
 			number_whole(json_number_value(timeout) * 1000 + 0.999);
-	if (take_files(r, json_object_get(c->arguments, "files"), err) < 0)
+	if (parse_files(r, json_object_get(c->arguments, "files"), err) < 0)
 		return -1;
 	job->files = r->files;
 	job->file_count = r->file_count;
-	r->job.loan = (struct hosted_loan){ .release = release, .owner = c };
+	r->job.loan =
+		(struct hosted_loan){ .release = release_call, .owner = c };
 	return 0;
 }
 
@@ -402,7 +410,7 @@ run_alone(struct mcp_call *c)
 }
 
 static void
-begin(struct mcp_call *c)
+run_python(struct mcp_call *c)
 {
 	struct run *r = calloc(1, sizeof(*r));
 	struct remit_error err;
@@ -413,7 +421,7 @@ begin(struct mcp_call *c)
 	}
 	c->work = r;
 	c->free_work = run_free;
-	if (fill(c, r, &err) < 0)
+	if (read_arguments(c, r, &err) < 0)
 		mcp_tool_refuse(c, &err);
 	else if (json_object_get(c->arguments, "session"))
 		mcp_tool_enter(c, run_cell);
@@ -421,7 +429,7 @@ begin(struct mcp_call *c)
 		run_alone(c);
 }
 
-static const struct mcp_member takes[] = {
+static const struct mcp_member input[] = {
 	{ .name = "code", .schema = MCP_TEXT, .text = "the program" },
 	{ .name = "session",
 	  .schema = MCP_TEXT,
@@ -457,14 +465,14 @@ const struct mcp_tool mcp_tool_run = {
 		"of its last expression, images and errors. Without a session "
 		"all of this is so:",
 	.has_guide = true,
-	.takes = takes,
-	.gives = mcp_run_gives,
-	.begin = begin,
+	.input = input,
+	.output = mcp_run_output,
+	.begin = run_python,
 };
 
 /* ---- the tools reset_session and close_session ---- */
 
-static const struct mcp_member session_takes[] = {
+static const struct mcp_member session_input[] = {
 	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
 	{ 0 },
 };
@@ -487,7 +495,7 @@ on_reset(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static void
-reset(struct mcp_call *c)
+reset_session(struct mcp_call *c)
 {
 	static const struct hosted_events reset_events = { .result = on_reset };
 	struct remit_error err;
@@ -500,7 +508,7 @@ reset(struct mcp_call *c)
 	mcp_call_unref(c);
 }
 
-static const struct mcp_member reset_gives[] = {
+static const struct mcp_member reset_output[] = {
 	{ .name = "session", .schema = MCP_TEXT },
 	{ .name = "session_state", .schema = MCP_TEXT },
 	{ 0 },
@@ -511,11 +519,11 @@ const struct mcp_tool mcp_tool_reset = {
 	.title = "Reset a session",
 	.text = "Give a session a fresh jail: its variables, imports and files "
 		"are gone, its handle stays.",
-	.takes = session_takes,
-	.gives = reset_gives,
+	.input = session_input,
+	.output = reset_output,
 	.destroys = true,
 	.again = true,
-	.begin = reset,
+	.begin = reset_session,
 };
 
 static void
@@ -532,7 +540,7 @@ on_closed(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static void
-close_it(struct mcp_call *c)
+close_session(struct mcp_call *c)
 {
 	static const struct hosted_events close_events = { .result =
 								   on_closed };
@@ -552,8 +560,8 @@ const struct mcp_tool mcp_tool_close = {
 	.text = "End a session properly, which is when files and changes that "
 		"the policy lets out leave its jail. One that nobody uses is "
 		"ended after a while, and nothing leaves it.",
-	.takes = session_takes,
-	.gives = mcp_run_gives,
+	.input = session_input,
+	.output = mcp_run_output,
 	.destroys = true,
-	.begin = close_it,
+	.begin = close_session,
 };

@@ -17,7 +17,7 @@ static const struct mcp_tool *const tools[] = {
 };
 
 struct mcp_toolbox {
-	struct schema takes[ARRAY_LEN(tools)];
+	struct schema input[ARRAY_LEN(tools)];
 	json_t *listed; /* with all that any revision knows */
 };
 
@@ -57,15 +57,15 @@ bound_timeout(json_t *schema, const struct policy *policy)
 }
 
 static json_t *
-describe(const struct mcp_tool *t, json_t *takes, const char *guide)
+describe_tool(const struct mcp_tool *t, json_t *input, const char *guide)
 {
 	json_t *text = t->has_guide ? json_sprintf("%s\n\n%s", t->text, guide)
 				    : json_string(t->text);
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:{s:b, s:b, s:b, s:b}}",
 			 "name", t->name, "title", t->title, "description",
-			 text, "inputSchema", takes, "outputSchema",
-			 schema_of(t->gives, false), "annotations",
+			 text, "inputSchema", input, "outputSchema",
+			 schema_of(t->output, false), "annotations",
 			 "readOnlyHint", t->only_reads, "destructiveHint",
 			 t->destroys, "idempotentHint", t->again,
 			 "openWorldHint", t->has_guide);
@@ -82,16 +82,16 @@ mcp_toolbox_open(struct mcp_toolbox **out, const struct policy *policy,
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
 	b->listed = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(tools) && !failed; i++) {
-		json_t *takes = schema_of(tools[i]->takes, true);
+		json_t *input = schema_of(tools[i]->input, true);
 		own_mem char *text = NULL;
 
-		bound_timeout(takes, policy);
-		text = takes ? json_dumps(takes, JSON_REAL_PRECISION(15))
+		bound_timeout(input, policy);
+		text = input ? json_dumps(input, JSON_REAL_PRECISION(15))
 			     : NULL;
-		failed = text ? schema_read(&b->takes[i], text, err)
+		failed = text ? schema_read(&b->input[i], text, err)
 			      : fail_sys(err, REMIT_E_MEMORY, "tools");
 		json_array_append_new(b->listed,
-				      describe(tools[i], takes, guide));
+				      describe_tool(tools[i], input, guide));
 	}
 	if (!failed && json_array_size(b->listed) != ARRAY_LEN(tools))
 		failed = fail_sys(err, REMIT_E_MEMORY, "tools");
@@ -108,7 +108,7 @@ mcp_toolbox_free(struct mcp_toolbox *b)
 	if (!b)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
-		schema_free(&b->takes[i]);
+		schema_free(&b->input[i]);
 	json_decref(b->listed);
 	free(b);
 }
@@ -287,7 +287,7 @@ mcp_tool_enter(struct mcp_call *c, void (*next)(struct mcp_call *c))
 
 /* ARRAY_LEN(tools): there is none. */
 static size_t
-find(const char *name)
+find_tool(const char *name)
 {
 	size_t i = 0;
 
@@ -301,7 +301,7 @@ mcp_tool_call(struct mcp_call *c)
 {
 	const char *name =
 		json_string_value(json_object_get(c->msg.params, "name"));
-	size_t i = find(name ? name : "");
+	size_t i = find_tool(name ? name : "");
 	struct mcp_fault fault = { 0 };
 	struct remit_error err;
 
@@ -319,7 +319,7 @@ mcp_tool_call(struct mcp_call *c)
 	}
 	if (mcp_elicit_resume(c))
 		return;
-	if (schema_check(&c->mcp->toolbox->takes[i], c->arguments, &err) < 0)
+	if (schema_check(&c->mcp->toolbox->input[i], c->arguments, &err) < 0)
 		mcp_tool_refuse(c, &err);
 	else
 		c->tool->begin(c);

@@ -22,8 +22,8 @@ struct mcp_member {
 struct mcp_tool {
 	const char *name, *title, *text;
 	bool has_guide;			  /* the plan's words behind the text */
-	const struct mcp_member *takes;	  /* up to one without a name */
-	const struct mcp_member *gives;	  /* likewise */
+	const struct mcp_member *input;	  /* up to one without a name */
+	const struct mcp_member *output;  /* likewise */
 	bool only_reads, destroys, again; /* for the annotations */
 	/* Ends the call, now or later. */
 	void (*begin)(struct mcp_call *c);

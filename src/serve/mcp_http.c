@@ -397,7 +397,7 @@ begin_post(struct offer *o, struct exchange *x, struct mcp_client *client,
 	p->parts = 2;
 	pthread_mutex_init(&p->lock, NULL);
 	exchange_own(x, p, post_free);
-	mcp_take_message(p->peer, msg, &sink);
+	mcp_receive_message(p->peer, msg, &sink);
 	exchange_on_gone(x, post_on_gone, p);
 	/* Not answered immediately: it will take longer, so the stream
 	   begins. */

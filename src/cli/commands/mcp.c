@@ -183,7 +183,7 @@ handle_line(struct frontend *d)
 	while (len && strchr(" \t\r", text[len - 1]))
 		len--;
 	if (len)
-		mcp_take(d->peer, text, len, &sink);
+		mcp_receive(d->peer, text, len, &sink);
 	/* What was large once is not kept for all that comes. */
 	buf_free(&d->line);
 	d->line = (struct buf)BUF_INIT(MCP_MESSAGE_MAX + 1);

@@ -17,7 +17,7 @@
 #define HEAD "{\"jsonrpc\":\"2.0\","
 
 static void
-what_is_no_message_has_its_code(void **state)
+invalid_message_gets_its_error_code(void **state)
 {
 	static const struct {
 		const char *text;
@@ -77,7 +77,7 @@ read_good(const char *text)
 }
 
 static void
-the_three_kinds_are_told_apart(void **state)
+message_kind_is_recognised(void **state)
 {
 	struct mcp_message m;
 
@@ -103,7 +103,7 @@ the_three_kinds_are_told_apart(void **state)
 
 /* An answer needs the id also where the rest is wrong. */
 static void
-the_id_is_read_if_it_can_be(void **state)
+message_id_is_read_even_if_the_rest_is_invalid(void **state)
 {
 	static const char text[] = HEAD "\"id\":9,\"method\":1}";
 	struct mcp_fault fault = { 0 };
@@ -121,7 +121,7 @@ the_id_is_read_if_it_can_be(void **state)
 }
 
 static void
-depth_is_counted_outside_of_strings_only(void **state)
+message_depth_ignores_brackets_in_strings(void **state)
 {
 	own(buf) struct buf text = BUF_INIT(64 * 1024);
 	struct mcp_fault fault = { 0 };
@@ -146,7 +146,7 @@ depth_is_counted_outside_of_strings_only(void **state)
 }
 
 static void
-values_are_counted_before_they_are_made(void **state)
+message_values_are_counted_before_parsing(void **state)
 {
 	own(buf) struct buf text = BUF_INIT(MCP_MESSAGE_MAX);
 	struct mcp_fault fault = { 0 };
@@ -169,11 +169,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_no_message_has_its_code),
-		cmocka_unit_test(the_three_kinds_are_told_apart),
-		cmocka_unit_test(the_id_is_read_if_it_can_be),
-		cmocka_unit_test(depth_is_counted_outside_of_strings_only),
-		cmocka_unit_test(values_are_counted_before_they_are_made),
+		cmocka_unit_test(invalid_message_gets_its_error_code),
+		cmocka_unit_test(message_kind_is_recognised),
+		cmocka_unit_test(
+			message_id_is_read_even_if_the_rest_is_invalid),
+		cmocka_unit_test(message_depth_ignores_brackets_in_strings),
+		cmocka_unit_test(message_values_are_counted_before_parsing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static json_t *
-listed(const char *version, uint64_t timeout_ms)
+listed_tools(const char *version, uint64_t timeout_ms)
 {
 	own(policy) struct policy policy = { 0 };
 	struct mcp_toolbox *box;
@@ -30,7 +30,7 @@ listed(const char *version, uint64_t timeout_ms)
 }
 
 static const char *
-text(const json_t *tool, const char *key)
+tool_text(const json_t *tool, const char *key)
 {
 	return json_string_value(json_object_get(tool, key));
 }
@@ -38,24 +38,24 @@ text(const json_t *tool, const char *key)
 /* A schema that the checker of tools understands is one that says what it
    means. */
 static void
-every_tool_says_what_it_takes_and_gives(void **state)
+tools_have_schemas_for_input_and_output(void **state)
 {
-	json_auto_t *list = listed("2026-07-28", 30000);
+	json_auto_t *list = listed_tools("2026-07-28", 30000);
 	struct remit_error err;
 	json_t *tool;
 	size_t i;
 
 	(void)state;
-	assert_string_equal(text(json_array_get(list, 0), "name"),
+	assert_string_equal(tool_text(json_array_get(list, 0), "name"),
 			    "run_python");
 	json_array_foreach(list, i, tool)
 	{
 		static const char *const keys[] = { "inputSchema",
 						    "outputSchema" };
 
-		assert_non_null(text(tool, "name"));
-		assert_non_null(text(tool, "title"));
-		assert_non_null(text(tool, "description"));
+		assert_non_null(tool_text(tool, "name"));
+		assert_non_null(tool_text(tool, "title"));
+		assert_non_null(tool_text(tool, "description"));
 		for (size_t j = 0; j < ARRAY_LEN(keys); j++) {
 			json_t *schema = json_object_get(tool, keys[j]);
 			own_mem char *dumped = json_dumps(schema, 0);
@@ -63,31 +63,31 @@ every_tool_says_what_it_takes_and_gives(void **state)
 
 			assert_non_null(dumped);
 			if (schema_read(&s, dumped, &err) < 0)
-				fail_msg("%s: %s", text(tool, "name"),
+				fail_msg("%s: %s", tool_text(tool, "name"),
 					 err.message);
 		}
 	}
 }
 
 static void
-only_what_runs_code_has_the_plan_s_words(void **state)
+guide_is_only_in_tools_that_run_code(void **state)
 {
-	json_auto_t *list = listed("2025-11-25", 30000);
+	json_auto_t *list = listed_tools("2025-11-25", 30000);
 	json_t *tool;
 	size_t i;
 
 	(void)state;
 	json_array_foreach(list, i, tool)
-		assert_int_equal(strstr(text(tool, "description"),
+		assert_int_equal(strstr(tool_text(tool, "description"),
 					"What the plan says.") != NULL,
 				 i == 0);
 }
 
 static void
-older_revisions_are_told_what_they_know(void **state)
+older_revisions_get_only_known_members(void **state)
 {
-	json_auto_t *old = listed("2024-11-05", 30000);
-	json_auto_t *older = listed("2025-03-26", 30000);
+	json_auto_t *old = listed_tools("2024-11-05", 30000);
+	json_auto_t *older = listed_tools("2025-03-26", 30000);
 	const json_t *tool = json_array_get(old, 0);
 
 	(void)state;
@@ -100,9 +100,9 @@ older_revisions_are_told_what_they_know(void **state)
 }
 
 static json_t *
-bound(uint64_t timeout_ms)
+timeout_bound(uint64_t timeout_ms)
 {
-	json_auto_t *list = listed("2025-11-25", timeout_ms);
+	json_auto_t *list = listed_tools("2025-11-25", timeout_ms);
 	json_t *schema =
 		json_object_get(json_array_get(list, 0), "inputSchema");
 
@@ -113,17 +113,17 @@ bound(uint64_t timeout_ms)
 }
 
 static void
-the_most_time_is_the_policy_s(void **state)
+timeout_maximum_is_that_of_the_policy(void **state)
 {
-	json_auto_t *some = bound(1500);
+	json_auto_t *some = timeout_bound(1500);
 
 	(void)state;
 	assert_true(json_real_value(some) == 1.5);
-	assert_null(bound(POLICY_UNLIMITED));
+	assert_null(timeout_bound(POLICY_UNLIMITED));
 }
 
 static void
-a_handshake_ends_with_a_revision_that_has_one(void **state)
+handshake_agrees_on_a_revision_with_handshake(void **state)
 {
 	(void)state;
 	assert_string_equal(mcp_version_agree("2025-06-18")->name,
@@ -139,11 +139,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_tool_says_what_it_takes_and_gives),
-		cmocka_unit_test(only_what_runs_code_has_the_plan_s_words),
-		cmocka_unit_test(older_revisions_are_told_what_they_know),
-		cmocka_unit_test(the_most_time_is_the_policy_s),
-		cmocka_unit_test(a_handshake_ends_with_a_revision_that_has_one),
+		cmocka_unit_test(tools_have_schemas_for_input_and_output),
+		cmocka_unit_test(guide_is_only_in_tools_that_run_code),
+		cmocka_unit_test(older_revisions_get_only_known_members),
+		cmocka_unit_test(timeout_maximum_is_that_of_the_policy),
+		cmocka_unit_test(handshake_agrees_on_a_revision_with_handshake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
