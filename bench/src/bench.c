@@ -252,7 +252,7 @@ bench_open(struct bench *b, const struct bench_options *opt,
 }
 
 static void
-reap(pid_t pid)
+wait_for_exit(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -275,7 +275,7 @@ end_children(void)
 		if (pid > 0 && kill(pid, SIGKILL) < 0)
 			return;
 		if (pid > 0)
-			reap(pid);
+			wait_for_exit(pid);
 	} while (pid > 0);
 }
 
@@ -285,7 +285,7 @@ bench_close(struct bench *b)
 	bench_progress(b, "%s", "");
 	own_fd_close(&b->keeper_control);
 	if (b->keeper > 0)
-		reap(b->keeper);
+		wait_for_exit(b->keeper);
 	end_children();
 	bench_directory_remove(b->directory);
 	bench_root_free(&b->root);

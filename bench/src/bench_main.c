@@ -35,7 +35,7 @@ static const struct options request = {
 };
 
 static struct bench_options
-settle(const struct bench_request *r)
+options_from_request(const struct bench_request *r)
 {
 	unsigned usual = r->quick ? ROUNDS_QUICK : ROUNDS;
 
@@ -90,7 +90,8 @@ write_json(const struct bench *b, const struct facts *f, const char *path,
 }
 
 static int
-show(const struct bench *b, const char *json_path, struct remit_error *err)
+print_report(const struct bench *b, const char *json_path,
+	     struct remit_error *err)
 {
 	struct facts f;
 
@@ -106,10 +107,10 @@ show(const struct bench *b, const char *json_path, struct remit_error *err)
 }
 
 static int
-perform(const struct bench_request *r, const struct interpreter *python,
-	struct remit_error *err)
+run_bench(const struct bench_request *r, const struct interpreter *python,
+	  struct remit_error *err)
 {
-	struct bench_options opt = settle(r);
+	struct bench_options opt = options_from_request(r);
 	struct bench b;
 	int bad = bench_open(&b, &opt, python, err);
 	bool ended;
@@ -117,7 +118,7 @@ perform(const struct bench_request *r, const struct interpreter *python,
 	for (size_t i = 0; i < ARRAY_LEN(measurements) && !bad; i++)
 		bad = measurements[i](&b, err);
 	if (!bad)
-		bad = show(&b, r->json, err);
+		bad = print_report(&b, r->json, err);
 	ended = bad && b.signals >= 0 &&
 		bench_check(&b, &(struct remit_error){ 0 }) < 0;
 	bench_close(&b);
@@ -145,6 +146,6 @@ main(int argc, char **argv)
 	    site_find_interpreter(&site, r.python ? r.python : policy.python,
 				  &err) < 0)
 		return error_print(&err);
-	code = perform(&r, &site.interpreter, &err);
+	code = run_bench(&r, &site.interpreter, &err);
 	return code < 0 ? error_print(&err) : code;
 }

@@ -208,9 +208,10 @@ find_program(struct list *argv, struct remit_error *err)
 }
 
 static int
-fill(struct list *out, const char *const *words, const struct bench_peer *p,
-     const struct bench *b, const struct bench_program *program,
-     const char *bundle, struct remit_error *err)
+fill_command(struct list *out, const char *const *words,
+	     const struct bench_peer *p, const struct bench *b,
+	     const struct bench_program *program, const char *bundle,
+	     struct remit_error *err)
 {
 	own(list) struct list binds = { 0 };
 	own(list) struct list preload = { 0 };
@@ -264,8 +265,8 @@ bench_peer_command(const struct bench_peer *p, const struct bench *b,
 	    bench_root_bundle(&b->root, b->directory, b->python->executable,
 			      program->code, &bundle, err) < 0)
 		return -1;
-	if (fill(&c.argv, p->argv, p, b, program, bundle ? bundle : "", err) <
-	    0) {
+	if (fill_command(&c.argv, p->argv, p, b, program, bundle ? bundle : "",
+			 err) < 0) {
 		bench_command_free(&c);
 		return -1;
 	}
@@ -282,7 +283,7 @@ bench_peer_hook(const struct bench_peer *p, const char *const *hook,
 
 	if (!hook[0])
 		return 0;
-	if (fill(&c.argv, hook, p, b, NULL, "", err) < 0)
+	if (fill_command(&c.argv, hook, p, b, NULL, "", err) < 0)
 		return -1;
 	return bench_spawn_try(b, &c, NULL, &us, err);
 }
@@ -322,7 +323,7 @@ bench_driver_open(struct bench_driver *d, const struct bench *b,
 		  const struct bench_command *c, struct remit_error *err)
 {
 	own_fd int to = -1, from = -1;
-	own_fd int said = memfd_create("err", MFD_CLOEXEC);
+	own_fd int stderr_fd = memfd_create("err", MFD_CLOEXEC);
 	char line[ANSWER_SIZE];
 	int in[2], out[2];
 	int bad;
@@ -336,8 +337,8 @@ bench_driver_open(struct bench_driver *d, const struct bench *b,
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	from = out[1];
 	d->out = out[0];
-	bad = bench_spawn_start(b, c, (const int[3]){ to, from, said }, &d->pid,
-				err);
+	bad = bench_spawn_start(b, c, (const int[3]){ to, from, stderr_fd },
+				&d->pid, err);
 	if (bad) {
 		d->pid = 0;
 		return -1;
@@ -345,15 +346,15 @@ bench_driver_open(struct bench_driver *d, const struct bench *b,
 	/* So that its end shows as the end of what it writes. */
 	close(take_fd(&from));
 	if (read_line(d, b, line, err) < 0)
-		return bench_spawn_blame(said, err);
+		return bench_spawn_read_error(stderr_fd, err);
 	if (strcmp(line, "ready"))
 		return fail(err, REMIT_E_PROTOCOL, "it said \"%s\"", line);
 	return 0;
 }
 
 int
-bench_driver_ask(const struct bench_driver *d, const struct bench *b,
-		 double *us, struct remit_error *err)
+bench_driver_time(const struct bench_driver *d, const struct bench *b,
+		  double *us, struct remit_error *err)
 {
 	char line[ANSWER_SIZE], *end;
 	double ms;

@@ -60,8 +60,8 @@ struct bench_driver {
 int bench_driver_open(struct bench_driver *d, const struct bench *b,
 		      const struct bench_command *c,
 		      struct remit_error *err) must_check;
-int bench_driver_ask(const struct bench_driver *d, const struct bench *b,
-		     double *us, struct remit_error *err) must_check;
+int bench_driver_time(const struct bench_driver *d, const struct bench *b,
+		      double *us, struct remit_error *err) must_check;
 void bench_driver_close(struct bench_driver *d);
 
 #endif

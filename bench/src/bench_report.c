@@ -155,7 +155,7 @@ bench_row_absent(struct bench_row *row, const char *fmt, ...)
 }
 
 static double
-median(const struct bench_row *row)
+row_median(const struct bench_row *row)
 {
 	struct bench_summary sum;
 
@@ -166,16 +166,16 @@ median(const struct bench_row *row)
 
 /* NAN where there is nothing to compare. */
 static double
-ratio(const struct bench_report *r, const struct bench_row *row)
+row_ratio(const struct bench_report *r, const struct bench_row *row)
 {
-	double bare = median(r->bare);
+	double bare = row_median(r->bare);
 
-	return bare > 0 && row->time.count ? median(row) / bare : NAN;
+	return bare > 0 && row->time.count ? row_median(row) / bare : NAN;
 }
 
 /* printf counts bytes, and "µ" has two. */
 static void
-cell(FILE *f, const char *text)
+print_cell(FILE *f, const char *text)
 {
 	int width = 0;
 
@@ -191,7 +191,7 @@ struct columns {
 };
 
 static struct columns
-look(const struct bench_report *r, const char *section)
+columns_of(const struct bench_report *r, const char *section)
 {
 	struct columns c = { 0 };
 
@@ -201,7 +201,7 @@ look(const struct bench_report *r, const char *section)
 		if (strcmp(row->section, section))
 			continue;
 		c.time |= row->time.count > 0;
-		c.ratio |= !isnan(ratio(r, row));
+		c.ratio |= !isnan(row_ratio(r, row));
 		for (int v = 0; v < VALUE_COUNT; v++)
 			c.value[v] |= !isnan(row->value[v]);
 	}
@@ -223,7 +223,7 @@ print_values(FILE *f, const struct columns *c, const struct bench_row *row,
 			*text = '\0';
 		if (row && !isnan(row->value[v]))
 			values[v].show(row->value[v], text);
-		cell(f, text);
+		print_cell(f, text);
 	}
 }
 
@@ -233,14 +233,14 @@ print_heading(FILE *f, const struct columns *c, const char *section)
 	fprintf(f, "\n%-*s", NAME_WIDTH, section);
 	print_values(f, c, NULL, false);
 	if (c->time) {
-		cell(f, "median");
-		cell(f, "p95");
-		cell(f, "p99");
+		print_cell(f, "median");
+		print_cell(f, "p95");
+		print_cell(f, "p99");
 	}
 	if (c->ratio)
-		cell(f, "/ bare");
+		print_cell(f, "/ bare");
 	if (c->time)
-		cell(f, "n");
+		print_cell(f, "n");
 	print_values(f, c, NULL, true);
 	fputc('\n', f);
 }
@@ -260,14 +260,14 @@ print_times(FILE *f, const struct bench_row *row, double over_bare,
 	us[2] = sum.p99;
 	for (size_t i = 0; i < ARRAY_LEN(us); i++) {
 		show_time(us[i], text);
-		cell(f, text);
+		print_cell(f, text);
 	}
 	if (with_ratio) {
 		show_number(over_bare, text);
-		cell(f, isnan(over_bare) ? "" : text);
+		print_cell(f, isnan(over_bare) ? "" : text);
 	}
 	snprintf(text, sizeof(text), "%zu", sum.count);
-	cell(f, text);
+	print_cell(f, text);
 }
 
 static void
@@ -280,7 +280,7 @@ print_row(const struct bench_report *r, FILE *f, const struct columns *c,
 		return;
 	}
 	print_values(f, c, row, false);
-	print_times(f, row, ratio(r, row), c->ratio);
+	print_times(f, row, row_ratio(r, row), c->ratio);
 	print_values(f, c, row, true);
 	fputc('\n', f);
 }
@@ -304,7 +304,7 @@ bench_report_print(const struct bench_report *r, FILE *f)
 
 		if (!is_first_of_section(r, i))
 			continue;
-		c = look(r, section);
+		c = columns_of(r, section);
 		print_heading(f, &c, section);
 		for (size_t k = i; k < r->count; k++)
 			if (!strcmp(r->rows[k]->section, section))
@@ -328,7 +328,7 @@ static json_t *
 row_json(const struct bench_report *r, const struct bench_row *row)
 {
 	json_t *doc = json_pack("{s:s}", "name", row->name);
-	double over_bare = ratio(r, row);
+	double over_bare = row_ratio(r, row);
 
 	if (*row->absent)
 		json_object_set_new(

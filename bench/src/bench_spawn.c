@@ -140,10 +140,10 @@ bench_spawn_wait(const struct bench *b, pid_t pid, unsigned limit_ms,
 /* The line that says why: the first that is no warning, but of a traceback
    the last. */
 static char *
-telling_line(char *said)
+telling_line(char *stderr_fd)
 {
-	bool last = !strncmp(said, "Traceback", 9);
-	char *line = said, *rest = said, *one;
+	bool last = !strncmp(stderr_fd, "Traceback", 9);
+	char *line = stderr_fd, *rest = stderr_fd, *one;
 
 	while ((one = strsep(&rest, "\n"))) {
 		if (!*one)
@@ -166,18 +166,18 @@ read_back(int fd, char out[SEEN_MAX])
 }
 
 int
-bench_spawn_blame(int said, struct remit_error *err)
+bench_spawn_read_error(int stderr_fd, struct remit_error *err)
 {
 	char text[SEEN_MAX];
 
-	read_back(said, text);
+	read_back(stderr_fd, text);
 	if (*text)
 		fail(err, REMIT_E_INPUT, "%s", telling_line(text));
 	return -1;
 }
 
 static int
-judge(const struct bench_command *c, int status, struct remit_error *err)
+check_status(const struct bench_command *c, int status, struct remit_error *err)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
@@ -190,8 +190,8 @@ bench_spawn_try(const struct bench *b, const struct bench_command *c,
 		const char *wanted_output, double *us, struct remit_error *err)
 {
 	own_fd int out = memfd_create("out", MFD_CLOEXEC);
-	own_fd int said = memfd_create("err", MFD_CLOEXEC);
-	const int streams[3] = { -1, out, said };
+	own_fd int stderr_fd = memfd_create("err", MFD_CLOEXEC);
+	const int streams[3] = { -1, out, stderr_fd };
 	char text[SEEN_MAX];
 	double begun = bench_stats_now_us();
 	int status;
@@ -201,8 +201,8 @@ bench_spawn_try(const struct bench *b, const struct bench_command *c,
 	    bench_spawn_wait(b, pid, LIMIT_MS, &status, err) < 0)
 		return -1;
 	*us = bench_stats_now_us() - begun;
-	if (judge(c, status, err) < 0)
-		return bench_spawn_blame(said, err);
+	if (check_status(c, status, err) < 0)
+		return bench_spawn_read_error(stderr_fd, err);
 	read_back(out, text);
 	if (wanted_output && strcmp(text, wanted_output))
 		return fail(err, REMIT_E_INPUT, "it printed \"%.60s\"", text);
@@ -222,7 +222,7 @@ bench_spawn_time(const struct bench *b, const struct bench_command *c,
 	    bench_spawn_wait(b, pid, LIMIT_MS, &status, err) < 0)
 		return -1;
 	*us = bench_stats_now_us() - begun;
-	return judge(c, status, err);
+	return check_status(c, status, err);
 }
 
 int
@@ -240,5 +240,5 @@ bench_spawn_thread(const struct bench *b, const struct bench_command *c,
 		if (errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "waitpid");
 	*us = bench_stats_now_us() - begun;
-	return judge(c, status, err);
+	return check_status(c, status, err);
 }

@@ -30,7 +30,7 @@ void bench_spawn_end(pid_t pid);
 
 /* Always -1: what a command wrote to this file for stderr becomes the message,
    if it wrote anything. */
-int bench_spawn_blame(int said, struct remit_error *err);
+int bench_spawn_read_error(int stderr_fd, struct remit_error *err);
 
 /* Run it once; the error says what it said on stderr. */
 int bench_spawn_try(const struct bench *b, const struct bench_command *c,

@@ -15,14 +15,14 @@ bench_stats_now_us(void)
 int
 bench_stats_add(struct bench_stats *s, double us)
 {
-	if (s->count == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		double *more = realloc(s->us, room * sizeof(*more));
+	if (s->count == s->capacity) {
+		size_t capacity = s->capacity ? 2 * s->capacity : 64;
+		double *more = realloc(s->us, capacity * sizeof(*more));
 
 		if (!more)
 			return -1;
 		s->us = more;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	s->us[s->count++] = us;
 	return 0;
@@ -38,7 +38,7 @@ bench_stats_join(struct bench_stats *to, const struct bench_stats *from)
 }
 
 static int
-compare(const void *a, const void *b)
+compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -46,7 +46,7 @@ compare(const void *a, const void *b)
 }
 
 static double
-percentile(const double *sorted, size_t count, size_t percent)
+percentile_of(const double *sorted, size_t count, size_t percent)
 {
 	return sorted[(count * percent + 99) / 100 - 1];
 }
@@ -63,11 +63,11 @@ bench_stats_sum(const struct bench_stats *s, struct bench_summary *out)
 	if (!sorted)
 		return -1;
 	memcpy(sorted, s->us, s->count * sizeof(*sorted));
-	qsort(sorted, s->count, sizeof(*sorted), compare);
+	qsort(sorted, s->count, sizeof(*sorted), compare_doubles);
 	out->min = sorted[0];
-	out->p50 = percentile(sorted, s->count, 50);
-	out->p95 = percentile(sorted, s->count, 95);
-	out->p99 = percentile(sorted, s->count, 99);
+	out->p50 = percentile_of(sorted, s->count, 50);
+	out->p95 = percentile_of(sorted, s->count, 95);
+	out->p99 = percentile_of(sorted, s->count, 99);
 	out->max = sorted[s->count - 1];
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 struct bench_stats {
 	double *us; /* in the order they came */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Percentiles are samples, the nearest at or above: none is made up. */

@@ -21,7 +21,7 @@ preloads(const json_t *entry, const char *const *preload)
 /* One keeper may hold several pools that preload the same; the one for the
    latest policy is the last. */
 static const json_t *
-find(const json_t *doc, const char *key, const char *const *preload)
+find_preloading(const json_t *doc, const char *key, const char *const *preload)
 {
 	const json_t *list = json_object_get(doc, key);
 
@@ -32,7 +32,7 @@ find(const json_t *doc, const char *key, const char *const *preload)
 }
 
 static double
-number(const json_t *entry, const char *key)
+status_number(const json_t *entry, const char *key)
 {
 	return json_number_value(json_object_get(entry, key));
 }
@@ -41,22 +41,22 @@ struct bench_status
 bench_status_parse(const char *json, const char *const *preload)
 {
 	json_t *doc = json_loads(json, 0, NULL);
-	const json_t *pool = find(doc, "pools", preload);
-	const json_t *zygote = find(doc, "zygotes", preload);
+	const json_t *pool = find_preloading(doc, "pools", preload);
+	const json_t *zygote = find_preloading(doc, "zygotes", preload);
 	const char *state = json_string_value(json_object_get(zygote, "state"));
 	struct bench_status s = {
 		.known = json_is_array(json_object_get(doc, "pools")),
 		.has_zygote = zygote != NULL,
 		.failed = state && !strcmp(state, "failed"),
-		.waiting = (unsigned)number(pool, "waiting"),
-		.target = (unsigned)number(pool, "target"),
-		.hits = number(pool, "hits"),
-		.zygote_bytes = number(zygote, "memory_bytes"),
-		.build_us = number(pool, "build_us"),
+		.waiting = (unsigned)status_number(pool, "waiting"),
+		.target = (unsigned)status_number(pool, "target"),
+		.hits = status_number(pool, "hits"),
+		.zygote_bytes = status_number(zygote, "memory_bytes"),
+		.build_us = status_number(pool, "build_us"),
 	};
 
 	if (s.waiting)
-		s.child_bytes = number(pool, "memory_bytes") / s.waiting;
+		s.child_bytes = status_number(pool, "memory_bytes") / s.waiting;
 	json_decref(doc);
 	return s;
 }
@@ -82,8 +82,9 @@ bench_status_parse_settled(const char *json)
 
 	json_array_foreach(json_object_get(doc, "pools"), i, pool)
 	{
-		if (number(pool, "building") > 0 ||
-		    number(pool, "waiting") < number(pool, "target"))
+		if (status_number(pool, "building") > 0 ||
+		    status_number(pool, "waiting") <
+			    status_number(pool, "target"))
 			settled = false;
 	}
 	json_decref(doc);

@@ -8,7 +8,7 @@
 
 /* The hole that is named from `at` on, up to "}". */
 static const struct bench_hole *
-find(const struct bench_hole *holes, const char *at)
+find_hole(const struct bench_hole *holes, const char *at)
 {
 	for (const struct bench_hole *h = holes; h->name; h++) {
 		size_t n = strlen(h->name);
@@ -26,7 +26,7 @@ fill_word(struct list *out, const char *word, const struct bench_hole *holes)
 
 	while (*word) {
 		const struct bench_hole *h =
-			*word == '{' ? find(holes, word + 1) : NULL;
+			*word == '{' ? find_hole(holes, word + 1) : NULL;
 
 		if (h && h->text) {
 			if (buf_add(&text, h->text, strlen(h->text)) < 0)
@@ -45,7 +45,7 @@ bench_template_fill(struct list *out, const char *const *words,
 {
 	for (; *words; words++) {
 		const struct bench_hole *h =
-			**words == '{' ? find(holes, *words + 1) : NULL;
+			**words == '{' ? find_hole(holes, *words + 1) : NULL;
 		int bad;
 
 		if (h && h->list && !(*words)[strlen(h->name) + 2])

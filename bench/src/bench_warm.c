@@ -14,7 +14,7 @@
 
 /* Why a run was not what it should have been. */
 static int
-blame(const struct remit_result *res, struct remit_error *err)
+fail_with_result(const struct remit_result *res, struct remit_error *err)
 {
 	json_t *doc = json_loads(remit_result_json(res), 0, NULL);
 	const json_t *error = json_object_get(doc, "error");
@@ -66,13 +66,13 @@ bench_warm_run(const struct bench_warm *w, double *us, struct remit_error *err)
 	if (!bad && (strcmp(remit_result_status(res), "ok") ||
 		     strcmp(remit_result_output(res, REMIT_STDOUT, &len),
 			    w->program->output)))
-		bad = blame(res, err);
+		bad = fail_with_result(res, err);
 	remit_result_free(res);
 	return bad;
 }
 
 static struct bench_status
-status(const struct bench_warm *w)
+warm_status(const struct bench_warm *w)
 {
 	return bench_status_get(w->remit, w->program->preload);
 }
@@ -90,14 +90,14 @@ int
 bench_warm_fill(const struct bench_warm *w, struct bench_status *out,
 		struct remit_error *err)
 {
-	struct bench_status s = status(w);
+	struct bench_status s = warm_status(w);
 	int left_ms = FILL_WAIT_MS;
 
 	while (s.target && !is_full(&s) && left_ms > 0) {
 		if (bench_pause(w->bench, LOOK_MS, err) < 0)
 			return -1;
 		left_ms -= LOOK_MS;
-		s = status(w);
+		s = warm_status(w);
 	}
 	*out = s;
 	return 0;
@@ -107,7 +107,7 @@ bench_warm_fill(const struct bench_warm *w, struct bench_status *out,
 static int
 await_pool(const struct bench_warm *w, struct remit_error *err)
 {
-	struct bench_status s = status(w);
+	struct bench_status s = warm_status(w);
 	int waited_ms = 0;
 
 	while (s.known && !s.failed && !s.waiting &&
@@ -115,7 +115,7 @@ await_pool(const struct bench_warm *w, struct remit_error *err)
 		if (bench_pause(w->bench, LOOK_MS, err) < 0)
 			return -1;
 		waited_ms += LOOK_MS;
-		s = status(w);
+		s = warm_status(w);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ struct burst {
 };
 
 static void *
-run_once(void *arg)
+burst_thread(void *arg)
 {
 	struct burst *one = arg;
 	double us;
@@ -160,7 +160,7 @@ run_once(void *arg)
 }
 
 static int
-burst(const struct bench_warm *w, size_t count, struct remit_error *err)
+run_burst(const struct bench_warm *w, size_t count, struct remit_error *err)
 {
 	struct burst *all = calloc(count, sizeof(*all));
 	size_t started;
@@ -170,7 +170,7 @@ burst(const struct bench_warm *w, size_t count, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "threads");
 	for (started = 0; started < count; started++) {
 		all[started].warm = w;
-		if (pthread_create(&all[started].thread, NULL, run_once,
+		if (pthread_create(&all[started].thread, NULL, burst_thread,
 				   &all[started]))
 			break;
 	}
@@ -197,15 +197,15 @@ bench_warm_grow(const struct bench_warm *w, unsigned size,
 		if (!s.target || s.target >= size)
 			return 0;
 		/* One more than wait; if refills were faster, a few more. */
-		if (burst(w, s.waiting + 1 + i / 4, err) < 0)
+		if (run_burst(w, s.waiting + 1 + i / 4, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-take(const struct bench_warm *w, struct bench_row *row, unsigned count,
-     double hits_before, struct remit_error *err)
+time_runs(const struct bench_warm *w, struct bench_row *row, unsigned count,
+	  double hits_before, struct remit_error *err)
 {
 	struct bench_status after;
 	double us;
@@ -215,7 +215,7 @@ take(const struct bench_warm *w, struct bench_row *row, unsigned count,
 		    bench_row_add(row, us, err) < 0)
 			return -1;
 	}
-	after = status(w);
+	after = warm_status(w);
 	if (!after.known)
 		return 0;
 	if (isnan(row->value[VALUE_POOL_HITS]))
@@ -236,16 +236,16 @@ bench_warm_hot(const struct bench_warm *w, struct bench_row *row,
 		return -1;
 	if (s.target && s.waiting < batch)
 		batch = s.waiting ? s.waiting : 1;
-	return take(w, row, batch, s.hits, err);
+	return time_runs(w, row, batch, s.hits, err);
 }
 
 int
 bench_warm_gapped(const struct bench_warm *w, struct bench_row *row,
 		  struct remit_error *err)
 {
-	struct bench_status s = status(w);
+	struct bench_status s = warm_status(w);
 
 	if (bench_pause(w->bench, BENCH_GAP_MS, err) < 0)
 		return -1;
-	return take(w, row, 1, s.hits, err);
+	return time_runs(w, row, 1, s.hits, err);
 }

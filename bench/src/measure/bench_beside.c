@@ -34,7 +34,7 @@ struct flood {
 
 /* It is over by its own timeout, again and again, or because it is enough. */
 static void *
-pour(void *arg)
+flood_thread(void *arg)
 {
 	struct flood *f = arg;
 	struct remit_job job = REMIT_JOB_INIT;
@@ -56,12 +56,13 @@ pour(void *arg)
 }
 
 static int
-begin(struct flood *f, const struct bench_warm *w, struct remit_error *err)
+flood_begin(struct flood *f, const struct bench_warm *w,
+	    struct remit_error *err)
 {
 	*f = (struct flood){ .warm = w };
 	if (pipe2(f->stop, O_CLOEXEC) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
-	if (pthread_create(&f->thread, NULL, pour, f)) {
+	if (pthread_create(&f->thread, NULL, flood_thread, f)) {
 		close(f->stop[0]);
 		close(f->stop[1]);
 		return fail(err, REMIT_E_KERNEL, "no thread");
@@ -70,7 +71,7 @@ begin(struct flood *f, const struct bench_warm *w, struct remit_error *err)
 }
 
 static int
-end(struct flood *f, struct remit_error *err)
+flood_end(struct flood *f, struct remit_error *err)
 {
 	close(f->stop[1]);
 	pthread_join(f->thread, NULL);
@@ -81,8 +82,8 @@ end(struct flood *f, struct remit_error *err)
 }
 
 static int
-take_turn(const struct bench_warm *w, struct bench_row *row,
-	  struct remit_error *err)
+measure_turn(const struct bench_warm *w, struct bench_row *row,
+	     struct remit_error *err)
 {
 	for (int i = 0; i < TURN; i++)
 		if (bench_warm_gapped(w, row, err) < 0)
@@ -91,18 +92,18 @@ take_turn(const struct bench_warm *w, struct bench_row *row,
 }
 
 static int
-take_turn_beside(const struct bench_warm *w, struct bench_row *row,
-		 struct remit_error *err)
+measure_turn_beside(const struct bench_warm *w, struct bench_row *row,
+		    struct remit_error *err)
 {
 	struct flood flood;
 	struct remit_error late;
 	int bad;
 
-	if (begin(&flood, w, err) < 0)
+	if (flood_begin(&flood, w, err) < 0)
 		return -1;
 	bad = bench_pause(w->bench, BEGIN_MS, err) < 0 ||
-	      take_turn(w, row, err) < 0;
-	if (end(&flood, &late) < 0 && !bad) {
+	      measure_turn(w, row, err) < 0;
+	if (flood_end(&flood, &late) < 0 && !bad) {
 		*err = late;
 		bad = true;
 	}
@@ -110,12 +111,12 @@ take_turn_beside(const struct bench_warm *w, struct bench_row *row,
 }
 
 static int
-measure(const struct bench_warm *w, struct bench_row *alone,
-	struct bench_row *beside, struct remit_error *err)
+measure_beside(const struct bench_warm *w, struct bench_row *alone,
+	       struct bench_row *beside, struct remit_error *err)
 {
 	for (unsigned i = 0; i < w->bench->opt.rounds; i += TURN)
-		if (take_turn(w, alone, err) < 0 ||
-		    take_turn_beside(w, beside, err) < 0)
+		if (measure_turn(w, alone, err) < 0 ||
+		    measure_turn_beside(w, beside, err) < 0)
 			return -1;
 	return bench_row_compare(beside, alone, err);
 }
@@ -136,7 +137,7 @@ bench_beside_measure(struct bench *b, struct remit_error *err)
 	    bench_remit(b, &r, err) < 0)
 		return -1;
 	bad = bench_warm_open(&warm, b, &bench_programs[0], r, err) < 0 ||
-	      measure(&warm, alone, beside, err) < 0;
+	      measure_beside(&warm, alone, beside, err) < 0;
 	bench_warm_free(&warm);
 	remit_close(r);
 	return bad ? -1 : 0;

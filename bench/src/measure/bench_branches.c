@@ -79,13 +79,13 @@ measure_own(struct bench *b, struct remit_error *err)
 }
 
 static int
-ask_often(struct bench *b, const struct bench_driver *d, struct bench_row *row,
-	  struct remit_error *err)
+time_driver(struct bench *b, const struct bench_driver *d,
+	    struct bench_row *row, struct remit_error *err)
 {
 	for (unsigned i = 0; i < count_of(b); i++) {
 		double us;
 
-		if (bench_driver_ask(d, b, &us, err) < 0 ||
+		if (bench_driver_time(d, b, &us, err) < 0 ||
 		    bench_row_add(row, us, err) < 0)
 			return -1;
 	}
@@ -110,7 +110,7 @@ measure_bare(struct bench *b, struct remit_error *err)
 			return fail_sys(err, REMIT_E_MEMORY, "command");
 	bad = bench_driver_open(&d, b, &c, err);
 	if (!bad)
-		bad = ask_often(b, &d, row, err);
+		bad = time_driver(b, &d, row, err);
 	bench_driver_close(&d);
 	return bad ? bench_absent(b, row, err) : 0;
 }

@@ -66,13 +66,13 @@ measure_own(struct bench *b, struct remit_error *err)
 /* One that is asked over its pipes is timed from outside, as ours is; one that
    is a client itself by its own word. */
 static int
-ask_often(struct bench *b, const struct bench_driver *d, bool outside,
-	  struct bench_row *row, struct remit_error *err)
+time_driver(struct bench *b, const struct bench_driver *d, bool outside,
+	    struct bench_row *row, struct remit_error *err)
 {
 	for (unsigned i = 0; i < count_of(b); i++) {
 		double begun = bench_stats_now_us(), us;
 
-		if (bench_driver_ask(d, b, &us, err) < 0)
+		if (bench_driver_time(d, b, &us, err) < 0)
 			return -1;
 		if (outside)
 			us = bench_stats_now_us() - begun;
@@ -90,7 +90,7 @@ measure_driver(struct bench *b, const struct bench_command *c, bool outside,
 	int bad = bench_driver_open(&d, b, c, err);
 
 	if (!bad)
-		bad = ask_often(b, &d, outside, row, err);
+		bad = time_driver(b, &d, outside, row, err);
 	bench_driver_close(&d);
 	return bad;
 }

@@ -121,7 +121,7 @@ make_root(const char *root, struct remit_error *err)
 }
 
 static int
-measure(struct bench *b, const struct extra *e, struct remit_error *err)
+measure_extra(struct bench *b, const struct extra *e, struct remit_error *err)
 {
 	own(side) struct side without = { 0 };
 	own(side) struct side with = { 0 };
@@ -148,7 +148,7 @@ bench_extra_measure(struct bench *b, struct remit_error *err)
 	if (!bench_wants(b, SECTION))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(extras); i++)
-		if (measure(b, &extras[i], err) < 0)
+		if (measure_extra(b, &extras[i], err) < 0)
 			return -1;
 	return 0;
 }

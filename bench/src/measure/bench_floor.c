@@ -20,10 +20,10 @@
 #include "jail/zygote.h"
 #include "keeper/session/task.h"
 
-#define PATIENCE_MS 30000
+#define ANSWER_WAIT_MS 30000
 
 /* What the worker has, to run jails with. */
-struct shop {
+struct jail_setup {
 	struct policy policy;
 	struct host host;
 	struct interpreter python;
@@ -40,23 +40,23 @@ struct shop {
 };
 
 /* The worker's answer to a number of milliseconds. */
-struct answer {
+struct worker_answer {
 	struct bench_floor_count count; /* of less than no runs: it failed */
 	struct remit_error err;
 };
 
 static int
-await(int fd, struct remit_error *err)
+await_readable(int fd, struct remit_error *err)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	if (poll(&p, 1, PATIENCE_MS) == 1)
+	if (poll(&p, 1, ANSWER_WAIT_MS) == 1)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL, "nothing came");
 }
 
 static int
-open_ground(struct shop *s, struct remit_error *err)
+open_ground(struct jail_setup *s, struct remit_error *err)
 {
 	if (probe_host_cached(&s->host, s->runtime_dir, err) < 0 ||
 	    cgroup_home_open(&s->cgroups, &s->host, err) < 0)
@@ -65,7 +65,7 @@ open_ground(struct shop *s, struct remit_error *err)
 }
 
 static int
-start_zygote(struct shop *s, const struct list *preload,
+start_zygote(struct jail_setup *s, const struct list *preload,
 	     struct remit_error *err)
 {
 	own(list) struct list env = { 0 };
@@ -74,7 +74,7 @@ start_zygote(struct shop *s, const struct list *preload,
 	if (task_environment(&env, &s->plan, err) < 0 ||
 	    zygote_open(&s->zygote, &s->plan, &s->site, &env, preload, err) <
 		    0 ||
-	    await(s->zygote.control, err) < 0 ||
+	    await_readable(s->zygote.control, err) < 0 ||
 	    zygote_recv(&s->zygote, &a, err) < 0)
 		return -1;
 	if (a.kind != JOIN_READY)
@@ -85,8 +85,8 @@ start_zygote(struct shop *s, const struct list *preload,
 /* Found and seen like a package of the interpreter. Where memory is limited by
    the process, it counts. */
 static int
-take_ballast(struct shop *s, struct list *preload,
-	     const struct bench_ballast *b, struct remit_error *err)
+add_ballast(struct jail_setup *s, struct list *preload,
+	    const struct bench_ballast *b, struct remit_error *err)
 {
 	s->policy.memory_bytes *= 4;
 	if (list_add(&s->python.mounts, b->directory) < 0 ||
@@ -97,13 +97,13 @@ take_ballast(struct shop *s, struct list *preload,
 }
 
 static int
-open_shop(struct shop *s, const struct bench *b,
-	  const struct bench_ballast *ballast, struct remit_error *err)
+open_setup(struct jail_setup *s, const struct bench *b,
+	   const struct bench_ballast *ballast, struct remit_error *err)
 {
 	own(list) struct list preload = { 0 };
 	struct plan_job job = { 0 };
 
-	*s = (struct shop){
+	*s = (struct jail_setup){
 		.cgroups = CGROUP_HOME_INIT,
 		.root_template = ROOT_TEMPLATE_INIT,
 		.zygote = ZYGOTE_INIT,
@@ -116,7 +116,7 @@ open_shop(struct shop *s, const struct bench *b,
 	if (discover_runtime_dir(&s->runtime_dir, err) < 0 ||
 	    discover_interpreter(&s->python, b->python->executable,
 				 s->runtime_dir, err) < 0 ||
-	    (ballast && take_ballast(s, &preload, ballast, err) < 0) ||
+	    (ballast && add_ballast(s, &preload, ballast, err) < 0) ||
 	    open_ground(s, err) < 0 ||
 	    plan_build(&s->plan, &s->policy, &job, &s->host, &s->python, err) <
 		    0)
@@ -129,15 +129,15 @@ open_shop(struct shop *s, const struct bench *b,
 
 /* The next frame of the interpreter. */
 static int
-take_frame(struct jail *j, const struct plan *plan, enum frame_type want,
-	   struct remit_error *err)
+await_frame(struct jail *j, const struct plan *plan, enum frame_type want,
+	    struct remit_error *err)
 {
 	struct frame f = { .type = FRAME_NONE };
 
 	while (f.type == FRAME_NONE || f.type == FRAME_LISTENER) {
 		if (f.type == FRAME_NONE &&
 		    notice_refuse_until(j->channel.fd, j->listener,
-					jail_filter(plan), PATIENCE_MS) < 0)
+					jail_filter(plan), ANSWER_WAIT_MS) < 0)
 			return fail(err, REMIT_E_INTERNAL, "nothing came");
 		if ((!j->run_pid && jail_identify(j, err) < 0) ||
 		    link_fill(&j->channel, err) < 0 ||
@@ -177,13 +177,13 @@ send_job(struct jail *j, const struct plan *plan, struct remit_error *err)
 
 /* The zygote's part of a run. */
 static int
-join(struct shop *s, struct jail *j, struct remit_error *err)
+time_join(struct jail_setup *s, struct jail *j, struct remit_error *err)
 {
 	double begun = bench_stats_now_us();
 	struct join_answer a;
 
 	if (jail_join(j, &s->plan, &s->zygote, err) < 0 ||
-	    await(s->zygote.control, err) < 0 ||
+	    await_readable(s->zygote.control, err) < 0 ||
 	    zygote_recv(&s->zygote, &a, err) < 0)
 		return -1;
 	s->fork_us = bench_stats_now_us() - begun;
@@ -191,7 +191,7 @@ join(struct shop *s, struct jail *j, struct remit_error *err)
 }
 
 static int
-perform(struct shop *s, struct jail *j, struct remit_error *err)
+run_jail(struct jail_setup *s, struct jail *j, struct remit_error *err)
 {
 	char name[24], out[8];
 
@@ -199,12 +199,12 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 		 s->number++);
 	if (jail_prepare(j, &s->plan, &s->site, &s->root_template,
 			 s->zygote.host_uid, s->in, name, err) < 0 ||
-	    await(j->lifeline.fd, err) < 0 ||
-	    jail_recv_built(j, &s->plan, err) < 0 || join(s, j, err) < 0 ||
-	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
+	    await_readable(j->lifeline.fd, err) < 0 ||
+	    jail_recv_built(j, &s->plan, err) < 0 || time_join(s, j, err) < 0 ||
+	    await_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
 	    jail_attest(j, &s->plan, err) < 0 ||
 	    send_job(j, &s->plan, err) < 0 ||
-	    take_frame(j, &s->plan, FRAME_ENDED, err) < 0)
+	    await_frame(j, &s->plan, FRAME_ENDED, err) < 0)
 		return -1;
 	if (read(j->out, out, sizeof(out)) != 2 || memcmp(out, "1\n", 2))
 		return fail(err, REMIT_E_INTERNAL, "it did not print 1");
@@ -212,7 +212,7 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 }
 
 static void
-bury(struct jail *j)
+reap_jail(struct jail *j)
 {
 	pid_t init = j->init_pid;
 
@@ -226,16 +226,16 @@ bury(struct jail *j)
 }
 
 static void
-run_for(struct shop *s, double ms, struct answer *a)
+run_for(struct jail_setup *s, double ms, struct worker_answer *a)
 {
 	double end = bench_stats_now_us() + ms * 1e3;
 
 	a->count.runs = 0;
 	do {
 		struct jail j = JAIL_INIT;
-		int bad = perform(s, &j, &a->err);
+		int bad = run_jail(s, &j, &a->err);
 
-		bury(&j);
+		reap_jail(&j);
 		jail_free(&j);
 		if (bad) {
 			a->count.runs = -1;
@@ -256,14 +256,15 @@ resident_bytes(pid_t pid)
 }
 
 static void __attribute__((noreturn))
-work(const struct bench *b, const struct bench_ballast *ballast, int control)
+floor_worker(const struct bench *b, const struct bench_ballast *ballast,
+	     int control)
 {
-	struct answer a = { 0 };
-	struct shop s;
+	struct worker_answer a = { 0 };
+	struct jail_setup s;
 	double ms;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (open_shop(&s, b, ballast, &a.err) < 0)
+	if (open_setup(&s, b, ballast, &a.err) < 0)
 		a.count.runs = -1;
 	a.count.zygote_bytes = resident_bytes(s.zygote.pid);
 	a.count.huge_bytes = (double)proc_huge_bytes(s.zygote.pid);
@@ -288,7 +289,7 @@ bench_floor_open(struct bench_floor *f, const struct bench *b,
 	f->pid = fork();
 	if (f->pid == 0) {
 		close(f->control);
-		work(b, ballast, pair[1]);
+		floor_worker(b, ballast, pair[1]);
 	}
 	close(pair[1]);
 	if (f->pid < 0)
@@ -308,7 +309,7 @@ int
 bench_floor_count(const struct bench_floor *f, struct bench_floor_count *out,
 		  struct remit_error *err)
 {
-	struct answer a;
+	struct worker_answer a;
 
 	if (recv(f->control, &a, sizeof(a), 0) != sizeof(a))
 		return fail(err, REMIT_E_GONE, "the worker is gone");

@@ -38,7 +38,7 @@ struct bench_http {
 static int
 bench_http_open(struct bench_http *h, unsigned port, struct remit_error *err)
 {
-	struct timeval patience = { .tv_sec = 30 };
+	struct timeval timeout = { .tv_sec = 30 };
 	struct sockaddr_in a = {
 		.sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
@@ -49,8 +49,8 @@ bench_http_open(struct bench_http *h, unsigned port, struct remit_error *err)
 	if (h->fd < 0 ||
 	    setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 },
 		       sizeof(int)) < 0 ||
-	    setsockopt(h->fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-		       sizeof(patience)) < 0 ||
+	    setsockopt(h->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
+		       sizeof(timeout)) < 0 ||
 	    connect(h->fd, (void *)&a, sizeof(a)) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "connect to port %u",
 				port);
@@ -99,7 +99,7 @@ is_whole(struct bench_http *h)
 }
 
 static int
-receive(struct bench_http *h, struct remit_error *err)
+receive_answer(struct bench_http *h, struct remit_error *err)
 {
 	char piece[16 * 1024];
 
@@ -136,7 +136,7 @@ bench_http_post(struct bench_http *h, const char *path, const char *headers,
 		return fail_sys(err, REMIT_E_MEMORY, "a request");
 	if (send(h->fd, sent.data, sent.len, MSG_NOSIGNAL) != (ssize_t)sent.len)
 		return fail_sys(err, REMIT_E_GONE, "send");
-	return receive(h, err);
+	return receive_answer(h, err);
 }
 
 /* ---- the section ---- */
@@ -231,7 +231,7 @@ visit_free(struct visit *v)
 
 /* The text with the session in the place of @. */
 static void
-name(char *out, size_t size, const char *text, const char *id)
+fill_session_id(char *out, size_t size, const char *text, const char *id)
 {
 	const char *at = text ? strchr(text, '@') : NULL;
 
@@ -272,14 +272,14 @@ open_visit(struct visit *v, struct bench *b, const struct frontend *d,
 	    bench_http_open(&v->http, port, err) < 0 ||
 	    (d->make && open_session(v, id, err) < 0))
 		return -1;
-	name(v->path, sizeof(v->path), d->path, id);
-	name(v->headers, sizeof(v->headers), d->headers, id);
-	name(v->body, sizeof(v->body), d->body, id);
+	fill_session_id(v->path, sizeof(v->path), d->path, id);
+	fill_session_id(v->headers, sizeof(v->headers), d->headers, id);
+	fill_session_id(v->body, sizeof(v->body), d->body, id);
 	return 0;
 }
 
 static int
-ask(struct visit *v, double *us, struct remit_error *err)
+time_request(struct visit *v, double *us, struct remit_error *err)
 {
 	double begun = bench_stats_now_us();
 
@@ -333,7 +333,7 @@ open_direct(struct direct *d, struct bench *b, bool in_session,
 }
 
 static int
-do_directly(const struct direct *d, double *us, struct remit_error *err)
+time_direct(const struct direct *d, double *us, struct remit_error *err)
 {
 	const struct bench_program *p = &bench_programs[0];
 
@@ -345,18 +345,18 @@ do_directly(const struct direct *d, double *us, struct remit_error *err)
 /* ---- both ---- */
 
 static int
-take_turns(const struct bench *b, const struct direct *d, struct visit *visits,
-	   size_t count, struct remit_error *err)
+measure_turns(const struct bench *b, const struct direct *d,
+	      struct visit *visits, size_t count, struct remit_error *err)
 {
 	unsigned gap = d->session ? 0 : BENCH_GAP_MS;
 	double us;
 
-	if (bench_pause(b, gap, err) < 0 || do_directly(d, &us, err) < 0 ||
+	if (bench_pause(b, gap, err) < 0 || time_direct(d, &us, err) < 0 ||
 	    bench_row_add(d->row, us, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		if (bench_pause(b, gap, err) < 0 ||
-		    ask(&visits[i], &us, err) < 0 ||
+		    time_request(&visits[i], &us, err) < 0 ||
 		    bench_row_add(visits[i].row, us, err) < 0)
 			return -1;
 	return 0;
@@ -372,7 +372,8 @@ measure_rate(const struct bench *b, const struct direct *d, struct visit *v,
 
 	do {
 		if (bench_check(b, err) < 0 ||
-		    (v ? ask(v, &us, err) : do_directly(d, &us, err)) < 0)
+		    (v ? time_request(v, &us, err) : time_direct(d, &us, err)) <
+			    0)
 			return -1;
 		done++;
 		passed = bench_stats_now_us() - begun;
@@ -389,7 +390,7 @@ measure_all(const struct bench *b, const struct direct *d, struct visit *visits,
 	struct bench_summary own, other;
 
 	for (unsigned i = 0; i < rounds; i++)
-		if (take_turns(b, d, visits, count, err) < 0)
+		if (measure_turns(b, d, visits, count, err) < 0)
 			return -1;
 	if (measure_rate(b, d, NULL, err) < 0)
 		return -1;
@@ -482,7 +483,7 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 				"--memory-fallback",
 				"per_process" };
 	own(bench_command) struct bench_command c = { .env = &b->env_own };
-	own_fd int said = memfd_create("err", MFD_CLOEXEC);
+	own_fd int stderr_fd = memfd_create("err", MFD_CLOEXEC);
 	own_fd int from = -1, to = -1;
 	int ends[2];
 
@@ -493,12 +494,13 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	from = ends[0];
 	to = ends[1];
-	if (bench_spawn_start(b, &c, (const int[3]){ -1, to, said }, pid, err) <
-	    0)
+	if (bench_spawn_start(b, &c, (const int[3]){ -1, to, stderr_fd }, pid,
+			      err) < 0)
 		return -1;
 	close(take_fd(&to));
-	return read_port(from, port, err) < 0 ? bench_spawn_blame(said, err)
-					      : 0;
+	return read_port(from, port, err) < 0
+		       ? bench_spawn_read_error(stderr_fd, err)
+		       : 0;
 }
 
 int

@@ -40,7 +40,8 @@ work_once(const struct work *w, size_t client, double *us,
 	  struct remit_error *err)
 {
 	if (w->drivers)
-		return bench_driver_ask(&w->drivers[client], w->bench, us, err);
+		return bench_driver_time(&w->drivers[client], w->bench, us,
+					 err);
 	if (w->warm)
 		return bench_warm_run(w->warm, us, err);
 	if (bench_check(w->bench, err) < 0)
@@ -49,7 +50,7 @@ work_once(const struct work *w, size_t client, double *us,
 }
 
 static void *
-be_client(void *arg)
+client_thread(void *arg)
 {
 	struct client *c = arg;
 	double us;
@@ -77,7 +78,7 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 	for (started = 0; started < count; started++) {
 		all[started].work = w;
 		all[started].number = started;
-		if (pthread_create(&all[started].thread, NULL, be_client,
+		if (pthread_create(&all[started].thread, NULL, client_thread,
 				   &all[started])) {
 			bad = fail(err, REMIT_E_KERNEL, "no thread %zu",
 				   started);
@@ -124,7 +125,7 @@ busy_ms(void)
 /* What others do meanwhile would be taken for the cost of the runs: so look
    how much it is while nothing of ours runs. */
 static int
-look_at_others(const struct bench *b, struct bench_row *row,
+measure_others(const struct bench *b, struct bench_row *row,
 	       struct remit_error *err)
 {
 	unsigned ms = b->opt.quick ? IDLE_MS / 4 : IDLE_MS;
@@ -155,13 +156,13 @@ new_row(struct bench *b, struct bench_row **row, const char *name,
 }
 
 static int
-measure(const struct bench *b, struct work *w, struct bench_row *row,
-	size_t clients, struct remit_error *err)
+measure_load(const struct bench *b, struct work *w, struct bench_row *row,
+	     size_t clients, struct remit_error *err)
 {
 	own(bench_stats) struct bench_stats ignored = { 0 };
 	double busy, begun, runs;
 
-	if (look_at_others(b, row, err) < 0 ||
+	if (measure_others(b, row, err) < 0 ||
 	    run_clients(w, clients, b->opt.quick ? WARM_UP_MS / 5 : WARM_UP_MS,
 			&ignored, err) < 0)
 		return -1;
@@ -192,7 +193,7 @@ measure_remit(struct bench *b, struct remit_error *err)
 	bad = bench_warm_open(&warm, b, &bench_programs[0], remit, err);
 	for (size_t i = 0; !bad && i < ARRAY_LEN(clients); i++)
 		bad = new_row(b, &row, "remit, warm", clients[i], err) < 0 ||
-		      measure(b, &w, row, clients[i], err) < 0;
+		      measure_load(b, &w, row, clients[i], err) < 0;
 	remit_close(remit);
 	return bad ? -1 : 0;
 }
@@ -211,7 +212,7 @@ measure_peer(struct bench *b, const char *name, struct remit_error *err)
 		return -1;
 	if (bench_peer_command(p, b, &bench_programs[0], &command, &why) == 0 &&
 	    bench_spawn_try(b, &command, NULL, &us, &why) == 0)
-		return measure(b, &w, row, AT_ONCE, err);
+		return measure_load(b, &w, row, AT_ONCE, err);
 	bench_row_absent(row, "%s", why.message);
 	return bench_check(b, err);
 }
@@ -247,7 +248,7 @@ measure_floor(struct bench *b, struct remit_error *err)
 	bench_progress(b, "%s: the jails alone", SECTION);
 	for (size_t i = 0; !bad && i < AT_ONCE; i++)
 		bad = bench_floor_open(&all[i], b, NULL, err);
-	bad = bad || look_at_others(b, row, err) < 0 ||
+	bad = bad || measure_others(b, row, err) < 0 ||
 	      run_floor(all, AT_ONCE, WARM_UP_MS, &runs, err) < 0;
 	busy = busy_ms();
 	begun = bench_stats_now_us();
@@ -283,7 +284,7 @@ measure_forks(struct bench *b, struct remit_error *err)
 			bad = fail_sys(err, REMIT_E_MEMORY, "command");
 	for (size_t i = 0; !bad && i < AT_ONCE; i++)
 		bad = bench_driver_open(&drivers[i], b, &c, err);
-	bad = bad || measure(b, &w, row, AT_ONCE, err) < 0;
+	bad = bad || measure_load(b, &w, row, AT_ONCE, err) < 0;
 	for (size_t i = 0; i < AT_ONCE; i++)
 		bench_driver_close(&drivers[i]);
 	return bad ? bench_absent(b, row, err) : 0;

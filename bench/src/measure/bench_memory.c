@@ -229,8 +229,8 @@ weigh_peer(const struct bench *b, const char *name, double *each,
 
 /* A row for what was weighed, or why it was not. */
 static int
-report(struct bench *b, const char *name, double bytes, int bad,
-       struct remit_error *err)
+report_memory(struct bench *b, const char *name, double bytes, int bad,
+	      struct remit_error *err)
 {
 	struct remit_error why = *err;
 	struct bench_row *row;
@@ -277,22 +277,23 @@ measure_remit(struct bench *b, const struct bench_warm *w,
 	double bytes = 0;
 	int bad = weigh_sandboxes(w, &bytes, err);
 
-	if (report(b, "each of 8 sandboxes asleep, added", bytes, bad, err) < 0)
+	if (report_memory(b, "each of 8 sandboxes asleep, added", bytes, bad,
+			  err) < 0)
 		return -1;
 	bad = weigh_peak(w, &bytes, err);
-	if (report(b, "print(1) at its peak, by its result", bytes, bad, err) <
-		    0 ||
+	if (report_memory(b, "print(1) at its peak, by its result", bytes, bad,
+			  err) < 0 ||
 	    bench_warm_fill(w, &s, err) < 0)
 		return -1;
 	if (!s.waiting)
 		fail(err, REMIT_E_INPUT, "no pool here");
-	if (report(b, "each waiting child, PSS", s.child_bytes, !s.waiting,
-		   err) < 0)
+	if (report_memory(b, "each waiting child, PSS", s.child_bytes,
+			  !s.waiting, err) < 0)
 		return -1;
 	if (!s.zygote_bytes)
 		fail(err, REMIT_E_INPUT, "no zygote here");
-	return report(b, "zygote, PSS", s.zygote_bytes, s.zygote_bytes <= 0,
-		      err);
+	return report_memory(b, "zygote, PSS", s.zygote_bytes,
+			     s.zygote_bytes <= 0, err);
 }
 
 int
@@ -318,7 +319,7 @@ bench_memory_measure(struct bench *b, struct remit_error *err)
 	remit_close(remit);
 	for (size_t i = 0; i < ARRAY_LEN(peers) && !bad; i++) {
 		bad = weigh_peer(b, peers[i].peer, &bytes, err);
-		bad = report(b, peers[i].name, bytes, bad, err);
+		bad = report_memory(b, peers[i].name, bytes, bad, err);
 	}
 	return bad ? -1 : 0;
 }

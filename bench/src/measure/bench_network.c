@@ -48,7 +48,7 @@ serve_one(int fd)
 }
 
 static void *
-serve(void *arg)
+server_thread(void *arg)
 {
 	const struct bench_server *s = arg;
 	int fd;
@@ -75,7 +75,7 @@ bench_server_open(struct bench_server *s, struct remit_error *err)
 	    listen(s->fd, 16) < 0 || getsockname(s->fd, (void *)&a, &len) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "listen at loopback");
 	s->port = ntohs(a.sin_port);
-	if (pthread_create(&s->thread, NULL, serve, s))
+	if (pthread_create(&s->thread, NULL, server_thread, s))
 		return fail(err, REMIT_E_MEMORY, "no thread for a server");
 	s->runs = true;
 	return 0;
@@ -149,8 +149,8 @@ side_free(struct side *s)
 }
 
 static int
-ask(const struct side *s, const char *code, double *out,
-    struct remit_error *err)
+run_code(const struct side *s, const char *code, double *out,
+	 struct remit_error *err)
 {
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res;
@@ -173,7 +173,8 @@ ask(const struct side *s, const char *code, double *out,
 
 /* A child waits for the next run, if this policy has any that wait. */
 static int
-settle(const struct side *s, struct bench_status *out, struct remit_error *err)
+await_pool(const struct side *s, struct bench_status *out,
+	   struct remit_error *err)
 {
 	static const char *const none[] = { NULL };
 
@@ -195,7 +196,7 @@ add_row(struct bench *b, struct bench_row **out, const char *name,
 }
 
 static int
-sample(struct bench_stats *to, double value, struct remit_error *err)
+add_sample(struct bench_stats *to, double value, struct remit_error *err)
 {
 	return bench_stats_add(to, value) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "times")
@@ -204,23 +205,23 @@ sample(struct bench_stats *to, double value, struct remit_error *err)
 
 /* The median of what both have said, taking turns. */
 static int
-ask_both(const struct side sides[2], const char *code, unsigned rounds,
-	 struct bench_stats said[2], struct remit_error *err)
+sample_both(const struct side sides[2], const char *code, unsigned rounds,
+	    struct bench_stats samples[2], struct remit_error *err)
 {
 	struct bench_status now;
 	double value;
 
 	for (unsigned i = 0; i < rounds; i++)
 		for (int k = 0; k < 2; k++)
-			if (settle(&sides[k], &now, err) < 0 ||
-			    ask(&sides[k], code, &value, err) < 0 ||
-			    sample(&said[k], value, err) < 0)
+			if (await_pool(&sides[k], &now, err) < 0 ||
+			    run_code(&sides[k], code, &value, err) < 0 ||
+			    add_sample(&samples[k], value, err) < 0)
 				return -1;
 	return 0;
 }
 
 static double
-median(const struct bench_stats *s)
+median_of(const struct bench_stats *s)
 {
 	struct bench_summary sum;
 
@@ -232,17 +233,17 @@ measure_first(struct bench *b, const struct side sides[2], unsigned port,
 	      struct remit_error *err)
 {
 	struct bench_row *direct, *proxied;
-	struct bench_stats said[2] = { 0 };
+	struct bench_stats samples[2] = { 0 };
 	char code[512];
 
 	snprintf(code, sizeof(code), FIRST, port);
 	bench_progress(b, SECTION ": first connection");
 	if (add_row(b, &direct, "first connection, direct", err) < 0 ||
 	    add_row(b, &proxied, "first connection, by the proxy", err) < 0 ||
-	    ask_both(sides, code, b->opt.rounds, said, err) < 0)
+	    sample_both(sides, code, b->opt.rounds, samples, err) < 0)
 		return -1;
-	direct->time = said[0];
-	proxied->time = said[1];
+	direct->time = samples[0];
+	proxied->time = samples[1];
 	return bench_row_compare(proxied, direct, err);
 }
 
@@ -251,7 +252,7 @@ measure_stream(struct bench *b, const struct side sides[2], unsigned port,
 	       struct remit_error *err)
 {
 	own(bench_stats) struct bench_stats direct = { 0 }, proxied = { 0 };
-	struct bench_stats said[2] = { 0 };
+	struct bench_stats samples[2] = { 0 };
 	struct bench_row *rows[2];
 	char code[512];
 	int bad;
@@ -261,31 +262,33 @@ measure_stream(struct bench *b, const struct side sides[2], unsigned port,
 	if (add_row(b, &rows[0], "one stream, direct", err) < 0 ||
 	    add_row(b, &rows[1], "one stream, by the proxy", err) < 0)
 		return -1;
-	bad = ask_both(sides, code, b->opt.quick ? 1 : STREAM_ROUNDS, said,
-		       err);
-	direct = said[0];
-	proxied = said[1];
+	bad = sample_both(sides, code, b->opt.quick ? 1 : STREAM_ROUNDS,
+			  samples, err);
+	direct = samples[0];
+	proxied = samples[1];
 	if (bad)
 		return -1;
-	rows[0]->value[VALUE_BYTES_PER_S] = median(&direct);
-	rows[1]->value[VALUE_BYTES_PER_S] = median(&proxied);
-	rows[1]->value[VALUE_OVER_WITHOUT] = median(&proxied) / median(&direct);
+	rows[0]->value[VALUE_BYTES_PER_S] = median_of(&direct);
+	rows[1]->value[VALUE_BYTES_PER_S] = median_of(&proxied);
+	rows[1]->value[VALUE_OVER_WITHOUT] =
+		median_of(&proxied) / median_of(&direct);
 	return 0;
 }
 
 /* How long it took to make the last one, and how much all of them hold. */
 static int
-weigh(const struct side *s, struct bench_row *row, unsigned rounds,
-      struct remit_error *err)
+measure_build(const struct side *s, struct bench_row *row, unsigned rounds,
+	      struct remit_error *err)
 {
 	struct bench_status now = { 0 };
 	double one;
 
 	for (unsigned i = 0; i < rounds; i++) {
-		if (ask(s, NOTHING, &one, err) < 0 || settle(s, &now, err) < 0)
+		if (run_code(s, NOTHING, &one, err) < 0 ||
+		    await_pool(s, &now, err) < 0)
 			return -1;
 		if (now.build_us > 0 &&
-		    sample(&row->time, now.build_us, err) < 0)
+		    add_sample(&row->time, now.build_us, err) < 0)
 			return -1;
 	}
 	if (now.waiting)
@@ -304,16 +307,16 @@ measure_waiting(struct bench *b, const struct side *without,
 	bench_progress(b, SECTION ": waiting children");
 	if (add_row(b, &rows[0], "to build one that waits, no network", err) <
 		    0 ||
-	    weigh(without, rows[0], b->opt.rounds, err) < 0 ||
+	    measure_build(without, rows[0], b->opt.rounds, err) < 0 ||
 	    add_row(b, &rows[1], "to build one that waits, a named host", err) <
 		    0 ||
-	    weigh(with, rows[1], b->opt.rounds, err) < 0)
+	    measure_build(with, rows[1], b->opt.rounds, err) < 0)
 		return -1;
 	return bench_row_compare(rows[1], rows[0], err);
 }
 
 static int
-measure(struct bench *b, unsigned port, struct remit_error *err)
+measure_network(struct bench *b, unsigned port, struct remit_error *err)
 {
 	/* On the host's network, with a host, without. */
 	struct side sides[3] = { 0 };
@@ -343,5 +346,5 @@ bench_network_measure(struct bench *b, struct remit_error *err)
 		return 0;
 	if (bench_server_open(&server, err) < 0)
 		return -1;
-	return measure(b, server.port, err);
+	return measure_network(b, server.port, err);
 }

@@ -39,8 +39,8 @@ measure_pool(struct bench *b, const struct bench_warm *w, unsigned size,
 {
 	static const struct {
 		const char *name;
-		int (*take)(const struct bench_warm *w, struct bench_row *row,
-			    struct remit_error *err);
+		int (*measure)(const struct bench_warm *w,
+			       struct bench_row *row, struct remit_error *err);
 	} ways[] = { { "hot", bench_warm_hot },
 		     { "gapped", bench_warm_gapped } };
 	char title[64];
@@ -53,7 +53,7 @@ measure_pool(struct bench *b, const struct bench_warm *w, unsigned size,
 		if (bench_report_add(&b->report, &row, POOLS, title, err) < 0)
 			return -1;
 		for (unsigned k = 0; k < b->opt.rounds; k++)
-			if (ways[i].take(w, row, err) < 0)
+			if (ways[i].measure(w, row, err) < 0)
 				return -1;
 	}
 	return 0;

@@ -34,7 +34,7 @@ pair_of(int ends[2])
 }
 
 static void __attribute__((noreturn))
-answer(int peer)
+relay_answer(int peer)
 {
 	char byte;
 
@@ -45,7 +45,7 @@ answer(int peer)
 }
 
 static void __attribute__((noreturn))
-pass_on(int peer)
+relay_pass_on(int peer)
 {
 	int ends[2];
 	char byte;
@@ -54,7 +54,7 @@ pass_on(int peer)
 	if (pair_of(ends) < 0)
 		_exit(1);
 	if (fork() == 0)
-		answer(ends[1]);
+		relay_answer(ends[1]);
 	close(ends[1]);
 	while (read(peer, &byte, 1) == 1 && write(ends[0], &byte, 1) == 1 &&
 	       read(ends[0], &byte, 1) == 1 && write(peer, &byte, 1) == 1)
@@ -71,7 +71,7 @@ bench_relay_open(struct bench_relay *r, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
 	r->pid = fork();
 	if (r->pid == 0)
-		pass_on(ends[1]);
+		relay_pass_on(ends[1]);
 	close(ends[1]);
 	r->peer = ends[0];
 	if (r->pid < 0)
@@ -80,8 +80,8 @@ bench_relay_open(struct bench_relay *r, struct remit_error *err)
 }
 
 static int
-bench_relay_ask(const struct bench_relay *r, double *us,
-		struct remit_error *err)
+bench_relay_time(const struct bench_relay *r, double *us,
+		 struct remit_error *err)
 {
 	double begun = bench_stats_now_us();
 	char byte = 'x';
@@ -119,8 +119,8 @@ bench_relay_close(struct bench_relay *r)
 /* One row, and how to add to it. */
 struct one_case {
 	struct bench_row *row;
-	int (*take)(struct one_case *c, const struct bench *b,
-		    struct remit_error *err);
+	int (*measure)(struct one_case *c, const struct bench *b,
+		       struct remit_error *err);
 	unsigned stride; /* takes part in each so manieth round */
 	bool foreign;	 /* may fail, and is absent then */
 	bool unsettles;	 /* a keeper refills a pool after it */
@@ -141,7 +141,8 @@ struct start {
 };
 
 static int
-take_command(struct one_case *c, const struct bench *b, struct remit_error *err)
+measure_command(struct one_case *c, const struct bench *b,
+		struct remit_error *err)
 {
 	double us;
 
@@ -151,14 +152,15 @@ take_command(struct one_case *c, const struct bench *b, struct remit_error *err)
 }
 
 static int
-take_driver(struct one_case *c, const struct bench *b, struct remit_error *err)
+measure_driver(struct one_case *c, const struct bench *b,
+	       struct remit_error *err)
 {
 	/* Ours is compared with the library, which is asked as often. */
-	int asks = c->foreign ? 1 : GAPS_IN_ROUND;
+	int repeats = c->foreign ? 1 : GAPS_IN_ROUND;
 	double us;
 
-	for (int i = 0; i < asks; i++) {
-		if (bench_driver_ask(&c->driver, b, &us, err) < 0)
+	for (int i = 0; i < repeats; i++) {
+		if (bench_driver_time(&c->driver, b, &us, err) < 0)
 			return fail_within(err, "%s", c->row->name);
 		if (bench_row_add(c->row, us, err) < 0)
 			return -1;
@@ -168,7 +170,7 @@ take_driver(struct one_case *c, const struct bench *b, struct remit_error *err)
 
 /* A pool shrinks while other rows have their turn. */
 static int
-take_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
+measure_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
 {
 	(void)b;
 	if (bench_warm_grow(c->warm, POOL_SIZE, err) < 0)
@@ -177,7 +179,8 @@ take_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
 }
 
 static int
-take_gapped(struct one_case *c, const struct bench *b, struct remit_error *err)
+measure_gapped(struct one_case *c, const struct bench *b,
+	       struct remit_error *err)
 {
 	(void)b;
 	for (int i = 0; i < GAPS_IN_ROUND; i++)
@@ -191,14 +194,14 @@ relay_once(struct one_case *c, struct remit_error *err)
 {
 	double us;
 
-	if (bench_relay_ask(c->relay, &us, err) < 0)
+	if (bench_relay_time(c->relay, &us, err) < 0)
 		return -1;
 	return bench_row_add(c->row, us, err);
 }
 
 static int
-take_relay_hot(struct one_case *c, const struct bench *b,
-	       struct remit_error *err)
+measure_relay_hot(struct one_case *c, const struct bench *b,
+		  struct remit_error *err)
 {
 	(void)b;
 	for (int i = 0; i < POOL_SIZE; i++)
@@ -208,8 +211,8 @@ take_relay_hot(struct one_case *c, const struct bench *b,
 }
 
 static int
-take_relay_gapped(struct one_case *c, const struct bench *b,
-		  struct remit_error *err)
+measure_relay_gapped(struct one_case *c, const struct bench *b,
+		     struct remit_error *err)
 {
 	for (int i = 0; i < GAPS_IN_ROUND; i++)
 		if (bench_pause(b, BENCH_GAP_MS, err) < 0 ||
@@ -232,7 +235,8 @@ new_case(struct start *s, struct bench_row *row)
 
 /* What fails here is absent; only the user's end is an error. */
 static int
-absent(const struct start *s, struct bench_row *row, struct remit_error *err)
+mark_absent(const struct start *s, struct bench_row *row,
+	    struct remit_error *err)
 {
 	struct remit_error why = *err;
 
@@ -298,14 +302,14 @@ add_peer(struct start *s, const struct bench_peer *p,
 	if (is_bare)
 		b->report.bare = row;
 	c = new_case(s, row);
-	c->take = p->serves ? take_driver : take_command;
+	c->measure = p->serves ? measure_driver : measure_command;
 	c->foreign = p->env == ENV_GIVEN && !is_bare;
 	c->unsettles = p->env == ENV_SHARED;
 	if (try_peer(s, c, p, program, err) == 0)
 		return 0;
-	c->take = NULL;
+	c->measure = NULL;
 	/* Without bare Python there is nothing to compare with. */
-	return is_bare ? -1 : absent(s, row, err);
+	return is_bare ? -1 : mark_absent(s, row, err);
 }
 
 static int
@@ -314,10 +318,10 @@ add_warm(struct start *s, const struct bench_program *program,
 {
 	static const struct {
 		const char *name;
-		int (*take)(struct one_case *c, const struct bench *b,
-			    struct remit_error *err);
-	} ways[] = { { "remit, warm, hot", take_hot },
-		     { "remit, warm, gapped", take_gapped } };
+		int (*measure)(struct one_case *c, const struct bench *b,
+			       struct remit_error *err);
+	} ways[] = { { "remit, warm, hot", measure_hot },
+		     { "remit, warm, gapped", measure_gapped } };
 	struct bench_warm *w = &s->warm[program - bench_programs];
 	struct bench *b = s->bench;
 	struct bench_row *row;
@@ -334,13 +338,13 @@ add_warm(struct start *s, const struct bench_program *program,
 		if (works == 0)
 			works = bench_warm_grow(w, POOL_SIZE, err);
 		if (works < 0) {
-			if (absent(s, row, err) < 0)
+			if (mark_absent(s, row, err) < 0)
 				return -1;
 			continue;
 		}
 		c = new_case(s, row);
 		c->warm = w;
-		c->take = ways[i].take;
+		c->measure = ways[i].measure;
 		c->unsettles = true;
 	}
 	return 0;
@@ -353,11 +357,11 @@ add_relay(struct start *s, struct remit_error *err)
 {
 	static const struct {
 		const char *name;
-		int (*take)(struct one_case *c, const struct bench *b,
-			    struct remit_error *err);
-	} ways[] = { { "a byte by three processes, hot", take_relay_hot },
+		int (*measure)(struct one_case *c, const struct bench *b,
+			       struct remit_error *err);
+	} ways[] = { { "a byte by three processes, hot", measure_relay_hot },
 		     { "a byte by three processes, gapped",
-		       take_relay_gapped } };
+		       measure_relay_gapped } };
 
 	if (bench_relay_open(&s->relay, err) < 0)
 		return -1;
@@ -371,7 +375,7 @@ add_relay(struct start *s, struct remit_error *err)
 			return -1;
 		c = new_case(s, row);
 		c->relay = &s->relay;
-		c->take = ways[i].take;
+		c->measure = ways[i].measure;
 	}
 	return 0;
 }
@@ -404,7 +408,7 @@ add_program(struct start *s, const struct bench_program *program,
 		if (bench_report_add(&b->report, &row, program->name,
 				     BENCH_BARE, err) < 0)
 			return -1;
-		return absent(s, row, &why);
+		return mark_absent(s, row, &why);
 	}
 	if (bench_wants(b, program->name) && add_warm(s, program, err) < 0)
 		return -1;
@@ -431,7 +435,7 @@ add_cases(struct start *s, struct remit_error *err)
 
 /* What a keeper builds after one row is not the cost of the next. */
 static int
-settle(const struct start *s, struct remit_error *err)
+await_settled(const struct start *s, struct remit_error *err)
 {
 	int left_ms = SETTLE_MAX_MS;
 
@@ -445,13 +449,13 @@ settle(const struct start *s, struct remit_error *err)
 }
 
 static int
-take_one(const struct start *s, struct one_case *c, struct remit_error *err)
+measure_case(const struct start *s, struct one_case *c, struct remit_error *err)
 {
-	if (c->take(c, s->bench, err) == 0)
-		return c->unsettles ? settle(s, err) : 0;
-	if (!c->foreign || absent(s, c->row, err) < 0)
+	if (c->measure(c, s->bench, err) == 0)
+		return c->unsettles ? await_settled(s, err) : 0;
+	if (!c->foreign || mark_absent(s, c->row, err) < 0)
 		return -1;
-	c->take = NULL;
+	c->measure = NULL;
 	return 0;
 }
 
@@ -466,8 +470,8 @@ run_rounds(struct start *s, struct remit_error *err)
 		for (size_t i = 0; i < s->case_count; i++) {
 			struct one_case *c = &s->cases[i];
 
-			if (c->take && round % c->stride == 0 &&
-			    take_one(s, c, err) < 0)
+			if (c->measure && round % c->stride == 0 &&
+			    measure_case(s, c, err) < 0)
 				return -1;
 		}
 	}
@@ -498,7 +502,7 @@ compare_cold(struct bench *b, struct remit_error *err)
 }
 
 static void
-release(struct start *s)
+start_free(struct start *s)
 {
 	struct remit_error ignored;
 
@@ -532,6 +536,6 @@ bench_start_measure(struct bench *b, struct remit_error *err)
 	bad = bench_remit(b, &s->remit, err) < 0 ||
 	      bench_shared(b, &s->shared, err) < 0 || add_cases(s, err) < 0 ||
 	      run_rounds(s, err) < 0 || compare_cold(b, err) < 0;
-	release(s);
+	start_free(s);
 	return bad ? -1 : 0;
 }

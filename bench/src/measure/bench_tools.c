@@ -28,8 +28,8 @@
 	"\"a\", \"b\"], \"additionalProperties\": false}"
 
 static void
-answer(void *user, struct remit_tool_call *call, const char *arguments,
-       size_t len)
+reply_one(void *user, struct remit_tool_call *call, const char *arguments,
+	  size_t len)
 {
 	(void)user;
 	(void)arguments;
@@ -40,7 +40,7 @@ answer(void *user, struct remit_tool_call *call, const char *arguments,
 static const struct remit_tool tool = {
 	.name = "add",
 	.schema_json = SCHEMA,
-	.call = answer,
+	.call = reply_one,
 };
 
 /* One program of many calls: the time of one. */
@@ -66,8 +66,8 @@ measure_once(struct remit *remit, const struct remit_job *job,
 }
 
 static int
-measure(struct bench *b, struct remit *remit, struct bench_row *row,
-	struct remit_error *err)
+measure_tools(struct bench *b, struct remit *remit, struct bench_row *row,
+	      struct remit_error *err)
 {
 	struct remit_job job = REMIT_JOB_INIT;
 	own_mem char *policy = NULL;
@@ -103,7 +103,7 @@ bench_tools_measure(struct bench *b, struct remit_error *err)
 	if (bench_report_add(&b->report, &row, SECTION, NAME, err) < 0 ||
 	    bench_remit(b, &remit, err) < 0)
 		return -1;
-	bad = measure(b, remit, row, err);
+	bad = measure_tools(b, remit, row, err);
 	remit_close(remit);
 	return bad;
 }

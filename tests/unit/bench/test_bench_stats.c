@@ -10,19 +10,19 @@
 
 /* Added from the last to the first, so that order cannot help. */
 static void
-fill(struct bench_stats *s, int count)
+fill_stats(struct bench_stats *s, int count)
 {
 	for (int i = count; i > 0; i--)
 		assert_int_equal(bench_stats_add(s, i), 0);
 }
 
 static void
-check(int count, double p50, double p95, double p99)
+expect_summary(int count, double p50, double p95, double p99)
 {
 	own(bench_stats) struct bench_stats s = { 0 };
 	struct bench_summary sum;
 
-	fill(&s, count);
+	fill_stats(&s, count);
 	assert_int_equal(bench_stats_sum(&s, &sum), 0);
 	assert_int_equal(sum.count, count);
 	assert_float_equal(sum.min, 1, 0);
@@ -33,32 +33,32 @@ check(int count, double p50, double p95, double p99)
 }
 
 static void
-a_percentile_is_the_nearest_sample_at_or_above(void **state)
+percentile_is_the_nearest_sample_at_or_above(void **state)
 {
 	(void)state;
-	check(1, 1, 1, 1);
-	check(2, 1, 2, 2);
-	check(5, 3, 5, 5);
-	check(100, 50, 95, 99);
-	check(101, 51, 96, 100);
-	check(1000, 500, 950, 990);
+	expect_summary(1, 1, 1, 1);
+	expect_summary(2, 1, 2, 2);
+	expect_summary(5, 3, 5, 5);
+	expect_summary(100, 50, 95, 99);
+	expect_summary(101, 51, 96, 100);
+	expect_summary(1000, 500, 950, 990);
 }
 
 static void
-a_summary_leaves_the_samples_in_their_order(void **state)
+summary_keeps_the_order_of_samples(void **state)
 {
 	own(bench_stats) struct bench_stats s = { 0 };
 	struct bench_summary sum;
 
 	(void)state;
-	fill(&s, 3);
+	fill_stats(&s, 3);
 	assert_int_equal(bench_stats_sum(&s, &sum), 0);
 	assert_float_equal(s.us[0], 3, 0);
 	assert_float_equal(s.us[2], 1, 0);
 }
 
 static void
-without_samples_all_is_zero(void **state)
+summary_without_samples_is_zero(void **state)
 {
 	struct bench_stats s = { 0 };
 	struct bench_summary sum = { .count = 7, .p50 = 7 };
@@ -70,15 +70,15 @@ without_samples_all_is_zero(void **state)
 }
 
 static void
-joined_samples_are_all_there(void **state)
+join_keeps_all_samples(void **state)
 {
 	own(bench_stats) struct bench_stats all = { 0 };
 	own(bench_stats) struct bench_stats one = { 0 };
 	struct bench_summary sum;
 
 	(void)state;
-	fill(&all, 10);
-	fill(&one, 200);
+	fill_stats(&all, 10);
+	fill_stats(&one, 200);
 	assert_int_equal(bench_stats_join(&all, &one), 0);
 	assert_int_equal(bench_stats_sum(&all, &sum), 0);
 	assert_int_equal(sum.count, 210);
@@ -89,11 +89,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_percentile_is_the_nearest_sample_at_or_above),
-		cmocka_unit_test(a_summary_leaves_the_samples_in_their_order),
-		cmocka_unit_test(without_samples_all_is_zero),
-		cmocka_unit_test(joined_samples_are_all_there),
+		cmocka_unit_test(percentile_is_the_nearest_sample_at_or_above),
+		cmocka_unit_test(summary_keeps_the_order_of_samples),
+		cmocka_unit_test(summary_without_samples_is_zero),
+		cmocka_unit_test(join_keeps_all_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

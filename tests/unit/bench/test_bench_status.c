@@ -41,7 +41,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 }
 
 static void
-the_latest_pool_of_a_preload_is_found(void **state)
+status_finds_the_latest_pool_of_a_preload(void **state)
 {
 	struct bench_status s = bench_status_parse(example, none);
 
@@ -57,7 +57,7 @@ the_latest_pool_of_a_preload_is_found(void **state)
 }
 
 static void
-other_preloads_are_other_pools(void **state)
+status_tells_pools_apart_by_preload(void **state)
 {
 	struct bench_status s = bench_status_parse(example, numpy);
 
@@ -73,7 +73,7 @@ other_preloads_are_other_pools(void **state)
 }
 
 static void
-what_has_no_pools_is_not_known(void **state)
+status_without_pools_is_unknown(void **state)
 {
 	static const char *const texts[] = { "", "{", "[]", "{\"pid\": 1}",
 					     "{\"pools\": 3}" };
@@ -85,7 +85,7 @@ what_has_no_pools_is_not_known(void **state)
 }
 
 static void
-a_keeper_without_a_status_is_not_known(void **state)
+keeper_without_status_is_unknown(void **state)
 {
 	(void)state;
 	answer = NULL;
@@ -95,7 +95,7 @@ a_keeper_without_a_status_is_not_known(void **state)
 }
 
 static void
-a_keeper_is_settled_when_no_pool_lacks_a_child(void **state)
+keeper_is_settled_when_every_pool_is_full(void **state)
 {
 	(void)state;
 	assert_true(bench_status_parse_settled("{\"pools\": []}"));
@@ -115,12 +115,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_latest_pool_of_a_preload_is_found),
-		cmocka_unit_test(other_preloads_are_other_pools),
-		cmocka_unit_test(what_has_no_pools_is_not_known),
-		cmocka_unit_test(a_keeper_without_a_status_is_not_known),
-		cmocka_unit_test(
-			a_keeper_is_settled_when_no_pool_lacks_a_child),
+		cmocka_unit_test(status_finds_the_latest_pool_of_a_preload),
+		cmocka_unit_test(status_tells_pools_apart_by_preload),
+		cmocka_unit_test(status_without_pools_is_unknown),
+		cmocka_unit_test(keeper_without_status_is_unknown),
+		cmocka_unit_test(keeper_is_settled_when_every_pool_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 static void
-a_hole_is_filled_wherever_it_stands(void **state)
+hole_is_filled_anywhere_in_a_word(void **state)
 {
 	const char *const words[] = { "run", "{a}", "-v{a}:{b}:ro", NULL };
 	const struct bench_hole holes[] = {
@@ -29,7 +29,7 @@ a_hole_is_filled_wherever_it_stands(void **state)
 }
 
 static void
-a_list_becomes_as_many_words_as_it_has(void **state)
+list_hole_becomes_one_word_per_item(void **state)
 {
 	const char *const words[] = { "{none}", "{two}", "end", NULL };
 	own(list) struct list none = { 0 };
@@ -54,7 +54,7 @@ a_list_becomes_as_many_words_as_it_has(void **state)
 
 /* The program's text may hold braces of its own. */
 static void
-what_fills_a_hole_is_not_looked_at_again(void **state)
+filled_text_is_not_expanded_again(void **state)
 {
 	const char *const words[] = { "{code}", "{other}", "{", NULL };
 	const struct bench_hole holes[] = {
@@ -75,9 +75,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hole_is_filled_wherever_it_stands),
-		cmocka_unit_test(a_list_becomes_as_many_words_as_it_has),
-		cmocka_unit_test(what_fills_a_hole_is_not_looked_at_again),
+		cmocka_unit_test(hole_is_filled_anywhere_in_a_word),
+		cmocka_unit_test(list_hole_becomes_one_word_per_item),
+		cmocka_unit_test(filled_text_is_not_expanded_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
