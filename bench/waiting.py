@@ -73,31 +73,31 @@ class Waiting:
         os.close(self.out)
 
 
-def stand_between(all_of_them: list[Waiting], door: socket.socket) -> None:
+def relay(all_of_them: list[Waiting], client: socket.socket) -> None:
     for one in all_of_them:
-        door.send(one.ask(door.recv(1 << 16)))
+        client.send(one.ask(client.recv(1 << 16)))
     os._exit(0)
 
 
 def burst(code: bytes) -> float:
     all_of_them = [Waiting(code) for _ in range(COUNT)]
-    door, theirs = socket.socketpair()
+    client, theirs = socket.socketpair()
     between = os.fork()
     if between == 0:
-        stand_between(all_of_them, theirs)
+        relay(all_of_them, theirs)
     theirs.close()
     time.sleep(0.02)
     took = []
     for _ in all_of_them:
         begun = time.perf_counter()
-        door.send(code)
-        if not door.recv(1 << 16):
+        client.send(code)
+        if not client.recv(1 << 16):
             sys.exit("it did not answer")
         took.append((time.perf_counter() - begun) * 1000)
     os.waitpid(between, 0)
     for one in all_of_them:
         one.end()
-    door.close()
+    client.close()
     return statistics.median(took)
 
 

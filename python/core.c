@@ -9,16 +9,17 @@
 
 /* A result stays in C until somebody asks for a part of it, since most callers
    ask for little. */
-struct object {
+struct result_object {
 	PyObject_HEAD struct remit_result *result;
 };
 
-static PyTypeObject *type;
+static PyTypeObject *result_type;
 
 PyObject *
 core_result(struct remit_result *result)
 {
-	struct object *o = PyObject_New(struct object, type);
+	struct result_object *o =
+		PyObject_New(struct result_object, result_type);
 
 	if (!o) {
 		remit_result_free(result);
@@ -31,11 +32,11 @@ core_result(struct remit_result *result)
 }
 
 static void
-dealloc(PyObject *self)
+result_dealloc(PyObject *self)
 {
 	PyTypeObject *own = Py_TYPE(self);
 
-	remit_result_free(((struct object *)self)->result);
+	remit_result_free(((struct result_object *)self)->result);
 	PyObject_Free(self);
 	Py_DECREF(own);
 }
@@ -45,7 +46,7 @@ get_status(PyObject *self, void *unused)
 {
 	(void)unused;
 	return PyUnicode_FromString(
-		remit_result_status(((struct object *)self)->result));
+		remit_result_status(((struct result_object *)self)->result));
 }
 
 static PyObject *
@@ -53,7 +54,7 @@ get_output(PyObject *self, void *stream)
 {
 	size_t len;
 	const char *bytes =
-		remit_result_output(((struct object *)self)->result,
+		remit_result_output(((struct result_object *)self)->result,
 				    (enum remit_stream)(size_t)stream, &len);
 
 	return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)len);
@@ -63,13 +64,14 @@ get_output(PyObject *self, void *stream)
 static PyObject *
 get_json(PyObject *self, void *unused)
 {
-	const char *text = remit_result_json(((struct object *)self)->result);
+	const char *text =
+		remit_result_json(((struct result_object *)self)->result);
 
 	(void)unused;
 	return text ? PyBytes_FromString(text) : PyErr_NoMemory();
 }
 
-static PyGetSetDef members[] = {
+static PyGetSetDef result_members[] = {
 	{ "status", get_status, NULL, "the word", NULL },
 	{ "stdout", get_output, NULL, "bytes", (void *)REMIT_STDOUT },
 	{ "stderr", get_output, NULL, "bytes", (void *)REMIT_STDERR },
@@ -77,27 +79,27 @@ static PyGetSetDef members[] = {
 	{ 0 },
 };
 
-static PyType_Slot slots[] = {
-	{ Py_tp_dealloc, (void *)dealloc },
-	{ Py_tp_getset, members },
+static PyType_Slot result_slots[] = {
+	{ Py_tp_dealloc, (void *)result_dealloc },
+	{ Py_tp_getset, result_members },
 	{ 0 },
 };
 
-static PyType_Spec spec = {
+static PyType_Spec result_spec = {
 	.name = "remit._core.Result",
-	.basicsize = sizeof(struct object),
+	.basicsize = sizeof(struct result_object),
 	.flags = Py_TPFLAGS_DEFAULT,
-	.slots = slots,
+	.slots = result_slots,
 };
 
 static int
 core_result_ready(PyObject *module)
 {
-	type = (PyTypeObject *)PyType_FromSpec(&spec);
-	if (!type)
+	result_type = (PyTypeObject *)PyType_FromSpec(&result_spec);
+	if (!result_type)
 		return -1;
-	Py_INCREF(type);
-	return PyModule_AddObject(module, "Result", (PyObject *)type);
+	Py_INCREF(result_type);
+	return PyModule_AddObject(module, "Result", (PyObject *)result_type);
 }
 
 /* ---- the module ---- */

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-struct object {
+struct connection_object {
 	PyObject_HEAD struct remit *remit; /* NULL: closed */
 	pid_t owner;			   /* the process that opened it */
 	unsigned uses;			   /* runs that last, and sessions */
@@ -15,12 +15,13 @@ struct object {
 
 /* ---- opening and closing ---- */
 
-static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *
+connection_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	struct remit_options opt = { 0 };
 	struct remit *remit = NULL;
 	struct remit_error err;
-	struct object *o;
+	struct connection_object *o;
 	Py_ssize_t len;
 	allocfunc alloc;
 	int failed;
@@ -33,7 +34,7 @@ static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	Py_BEGIN_ALLOW_THREADS failed = remit_open(&remit, &opt, &err);
 	Py_END_ALLOW_THREADS if (failed < 0) return core_raise(&err);
 	alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	o = (struct object *)alloc(type, 0);
+	o = (struct connection_object *)alloc(type, 0);
 	if (!o) {
 		remit_close(remit);
 		return NULL;
@@ -44,7 +45,7 @@ static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static void
-end(struct object *o)
+connection_end(struct connection_object *o)
 {
 	struct remit *remit = o->remit;
 
@@ -56,12 +57,12 @@ end(struct object *o)
 }
 
 static void
-dealloc(PyObject *self)
+connection_dealloc(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	end((struct object *)self);
+	connection_end((struct connection_object *)self);
 	release(self);
 	Py_DECREF(type);
 }
@@ -69,7 +70,7 @@ dealloc(PyObject *self)
 static PyObject *
 connection_close(PyObject *self, PyObject *unused)
 {
-	struct object *o = (struct object *)self;
+	struct connection_object *o = (struct connection_object *)self;
 
 	(void)unused;
 	/* In a forked child the threads that ran are gone, and what it has is
@@ -78,14 +79,14 @@ connection_close(PyObject *self, PyObject *unused)
 		o->uses = 0;
 	o->closing = true;
 	if (!o->uses)
-		end(o);
+		connection_end(o);
 	Py_RETURN_NONE;
 }
 
 static PyObject *
 get_closed(PyObject *self, void *unused)
 {
-	const struct object *o = (struct object *)self;
+	const struct connection_object *o = (struct connection_object *)self;
 
 	(void)unused;
 	return PyBool_FromLong(o->closing || !o->remit);
@@ -95,7 +96,7 @@ static PyObject *
 get_owner(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyLong_FromLong(((struct object *)self)->owner);
+	return PyLong_FromLong(((struct connection_object *)self)->owner);
 }
 
 /* ---- use ---- */
@@ -103,7 +104,7 @@ get_owner(PyObject *self, void *unused)
 struct remit *
 core_connection_use(PyObject *self)
 {
-	struct object *o = (struct object *)self;
+	struct connection_object *o = (struct connection_object *)self;
 
 	if (o->owner != getpid()) {
 		PyErr_Format(PyExc_ValueError,
@@ -123,19 +124,19 @@ core_connection_use(PyObject *self)
 void
 core_connection_leave(PyObject *self)
 {
-	struct object *o = (struct object *)self;
+	struct connection_object *o = (struct connection_object *)self;
 
 	/* A forked child has let go of all of them at once. */
 	if (!o->uses)
 		return;
 	o->uses--;
 	if (o->closing && !o->uses)
-		end(o);
+		connection_end(o);
 }
 
 static int
-run(void *remit, const struct remit_job *job, struct remit_result **out,
-    struct remit_error *err)
+run_over_connection(void *remit, const struct remit_job *job,
+		    struct remit_result **out, struct remit_error *err)
 {
 	return remit_run(remit, job, out, err);
 }
@@ -150,7 +151,8 @@ connection_run(PyObject *self, PyObject *args)
 	if (core_job_read(&j, args) == 0) {
 		remit = core_connection_use(self);
 		if (remit) {
-			answer = core_job_perform(&j, run, remit);
+			answer = core_job_perform(&j, run_over_connection,
+						  remit);
 			core_connection_leave(self);
 		}
 	}
@@ -174,8 +176,8 @@ static PyGetSetDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_new, (void *)new },
-	{ Py_tp_dealloc, (void *)dealloc },
+	{ Py_tp_new, (void *)connection_new },
+	{ Py_tp_dealloc, (void *)connection_dealloc },
 	{ Py_tp_methods, methods },
 	{ Py_tp_getset, members },
 	{ 0 },
@@ -183,7 +185,7 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
 	.name = "remit._core.Connection",
-	.basicsize = sizeof(struct object),
+	.basicsize = sizeof(struct connection_object),
 	.flags = Py_TPFLAGS_DEFAULT,
 	.slots = slots,
 };

@@ -72,7 +72,7 @@ on_wait(void *user)
 /* ---- arguments ---- */
 
 static int
-take_argv(struct core_job *j, PyObject *tuple)
+read_argv(struct core_job *j, PyObject *tuple)
 {
 	Py_ssize_t n = PyTuple_Size(tuple);
 
@@ -91,7 +91,7 @@ take_argv(struct core_job *j, PyObject *tuple)
 }
 
 static int
-take_files(struct core_job *j, PyObject *tuple)
+read_files(struct core_job *j, PyObject *tuple)
 {
 	Py_ssize_t n = PyTuple_Size(tuple), len, unused;
 
@@ -135,7 +135,7 @@ core_job_read(struct core_job *j, PyObject *args)
 		j->on_output = NULL;
 	if (j->on_question == Py_None)
 		j->on_question = NULL;
-	if (take_argv(j, argv) < 0 || take_files(j, files) < 0 ||
+	if (read_argv(j, argv) < 0 || read_files(j, files) < 0 ||
 	    core_tools_read(&j->tools, tools) < 0)
 		return -1;
 	job->tools = j->tools.items;

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-struct object {
+struct session_object {
 	PyObject_HEAD struct remit_session *session; /* NULL: closed */
 	PyObject *connection;			     /* lives longer */
 	struct core_tools tools;		     /* live as long */
@@ -17,7 +17,7 @@ struct object {
 
 /* Let go of everything but the session, which is closed. */
 static void
-leave(struct object *o)
+session_release(struct session_object *o)
 {
 	if (o->connection)
 		core_connection_leave(o->connection);
@@ -26,7 +26,7 @@ leave(struct object *o)
 }
 
 static void
-drop(struct object *o)
+session_end(struct session_object *o)
 {
 	struct remit_session *session = o->session;
 
@@ -35,11 +35,11 @@ drop(struct object *o)
 		Py_BEGIN_ALLOW_THREADS remit_session_drop(session);
 		Py_END_ALLOW_THREADS
 	}
-	leave(o);
+	session_release(o);
 }
 
 static int
-open_session(struct object *o, struct remit *remit,
+open_session(struct session_object *o, struct remit *remit,
 	     struct remit_session_options *opt)
 {
 	struct remit_error err;
@@ -54,11 +54,11 @@ open_session(struct object *o, struct remit *remit,
 }
 
 /* One without a session, which has a hold on its connection. */
-static struct object *
-make(PyTypeObject *type, PyObject *connection, struct remit **remit)
+static struct session_object *
+session_alloc(PyTypeObject *type, PyObject *connection, struct remit **remit)
 {
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	struct object *o = (struct object *)alloc(type, 0);
+	struct session_object *o = (struct session_object *)alloc(type, 0);
 
 	if (!o)
 		return NULL;
@@ -73,12 +73,13 @@ make(PyTypeObject *type, PyObject *connection, struct remit **remit)
 	return NULL;
 }
 
-static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *
+session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	struct remit_session_options opt = { 0 };
 	PyObject *connection, *tools;
 	struct remit *remit;
-	struct object *o;
+	struct session_object *o;
 	Py_ssize_t unused;
 
 	(void)kwargs;
@@ -86,7 +87,7 @@ static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 			      &connection, &opt.policy_json, &opt.artifacts_dir,
 			      &unused, &PyTuple_Type, &tools, &opt.forkable))
 		return NULL;
-	o = make(type, connection, &remit);
+	o = session_alloc(type, connection, &remit);
 	if (o && core_tools_read(&o->tools, tools) == 0 &&
 	    open_session(o, remit, &opt) == 0)
 		return (PyObject *)o;
@@ -95,12 +96,12 @@ static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 static void
-dealloc(PyObject *self)
+session_dealloc(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	drop((struct object *)self);
+	session_end((struct session_object *)self);
 	release(self);
 	Py_DECREF(type);
 }
@@ -108,10 +109,10 @@ dealloc(PyObject *self)
 /* ---- use ---- */
 
 /* One thread at a time; all of what it does takes this way. */
-static struct object *
-enter(PyObject *self)
+static struct session_object *
+session_enter(PyObject *self)
 {
-	struct object *o = (struct object *)self;
+	struct session_object *o = (struct session_object *)self;
 
 	if (o->owner != getpid())
 		PyErr_Format(PyExc_ValueError,
@@ -131,8 +132,8 @@ enter(PyObject *self)
 }
 
 static int
-run(void *session, const struct remit_job *job, struct remit_result **out,
-    struct remit_error *err)
+run_in_session(void *session, const struct remit_job *job,
+	       struct remit_result **out, struct remit_error *err)
 {
 	return remit_session_run(session, job, out, err);
 }
@@ -140,7 +141,7 @@ run(void *session, const struct remit_job *job, struct remit_result **out,
 static PyObject *
 session_run(PyObject *self, PyObject *args)
 {
-	struct object *o = enter(self);
+	struct session_object *o = session_enter(self);
 	struct core_job j = { 0 };
 	PyObject *answer = NULL;
 
@@ -148,7 +149,7 @@ session_run(PyObject *self, PyObject *args)
 		return NULL;
 	if (core_job_read(&j, args) == 0) {
 		o->running = true;
-		answer = core_job_perform(&j, run, o->session);
+		answer = core_job_perform(&j, run_in_session, o->session);
 		o->running = false;
 	}
 	core_job_free(&j);
@@ -159,7 +160,7 @@ session_run(PyObject *self, PyObject *args)
 static PyObject *
 session_interrupt(PyObject *self, PyObject *unused)
 {
-	struct object *o = (struct object *)self;
+	struct session_object *o = (struct session_object *)self;
 
 	(void)unused;
 	if (o->session && o->owner == getpid())
@@ -170,7 +171,7 @@ session_interrupt(PyObject *self, PyObject *unused)
 static PyObject *
 session_reset(PyObject *self, PyObject *unused)
 {
-	struct object *o = enter(self);
+	struct session_object *o = session_enter(self);
 	struct remit_error err;
 	int failed;
 
@@ -188,7 +189,7 @@ session_reset(PyObject *self, PyObject *unused)
 static PyObject *
 session_commit(PyObject *self, PyObject *unused)
 {
-	struct object *o = enter(self);
+	struct session_object *o = session_enter(self);
 	struct remit_result *result = NULL;
 	struct remit_error err;
 	int failed;
@@ -205,7 +206,8 @@ session_commit(PyObject *self, PyObject *unused)
 
 /* The branch calls the same functions of Python. */
 static int
-fork_session(struct object *o, struct object *branch, const char *artifacts)
+fork_session(struct session_object *o, struct session_object *branch,
+	     const char *artifacts)
 {
 	struct remit_error err;
 	int failed;
@@ -224,14 +226,14 @@ fork_session(struct object *o, struct object *branch, const char *artifacts)
 static PyObject *
 session_fork(PyObject *self, PyObject *args)
 {
-	struct object *o = enter(self), *branch;
+	struct session_object *o = session_enter(self), *branch;
 	const char *artifacts;
 	struct remit *unused;
 	Py_ssize_t len;
 
 	if (!o || !PyArg_ParseTuple(args, "z#", &artifacts, &len))
 		return NULL;
-	branch = make(Py_TYPE(self), o->connection, &unused);
+	branch = session_alloc(Py_TYPE(self), o->connection, &unused);
 	if (branch && fork_session(o, branch, artifacts) == 0)
 		return (PyObject *)branch;
 	Py_XDECREF(branch);
@@ -241,7 +243,7 @@ session_fork(PyObject *self, PyObject *args)
 static PyObject *
 session_close(PyObject *self, PyObject *unused)
 {
-	struct object *o = enter(self);
+	struct session_object *o = session_enter(self);
 	struct remit_session *session;
 	struct remit_result *result = NULL;
 	struct remit_error err;
@@ -255,7 +257,7 @@ session_close(PyObject *self, PyObject *unused)
 	o->session = NULL;
 	Py_BEGIN_ALLOW_THREADS failed =
 		remit_session_close(session, &result, &err);
-	Py_END_ALLOW_THREADS leave(o);
+	Py_END_ALLOW_THREADS session_release(o);
 	return failed < 0 ? core_raise(&err) : core_result(result);
 }
 
@@ -263,12 +265,12 @@ session_close(PyObject *self, PyObject *unused)
 static PyObject *
 session_drop(PyObject *self, PyObject *unused)
 {
-	struct object *o = (struct object *)self;
+	struct session_object *o = (struct session_object *)self;
 
 	(void)unused;
 	if (o->owner == getpid() && o->running)
-		return (PyObject *)enter(self); /* which raises */
-	drop(o);
+		return (PyObject *)session_enter(self); /* which raises */
+	session_end(o);
 	Py_RETURN_NONE;
 }
 
@@ -276,7 +278,7 @@ static PyObject *
 get_closed(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(!((struct object *)self)->session);
+	return PyBool_FromLong(!((struct session_object *)self)->session);
 }
 
 static PyMethodDef methods[] = {
@@ -296,8 +298,8 @@ static PyGetSetDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_new, (void *)new },
-	{ Py_tp_dealloc, (void *)dealloc },
+	{ Py_tp_new, (void *)session_new },
+	{ Py_tp_dealloc, (void *)session_dealloc },
 	{ Py_tp_methods, methods },
 	{ Py_tp_getset, members },
 	{ 0 },
@@ -305,7 +307,7 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
 	.name = "remit._core.Session",
-	.basicsize = sizeof(struct object),
+	.basicsize = sizeof(struct session_object),
 	.flags = Py_TPFLAGS_DEFAULT,
 	.slots = slots,
 };

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct object {
+struct call_object {
 	PyObject_HEAD struct remit_tool_call *call; /* NULL: it was answered */
 };
 
@@ -14,9 +14,9 @@ static PyTypeObject *type;
 /* ---- a call ---- */
 
 static struct remit_tool_call *
-take(PyObject *self)
+call_claim(PyObject *self)
 {
-	struct object *o = (struct object *)self;
+	struct call_object *o = (struct call_object *)self;
 	struct remit_tool_call *call = o->call;
 
 	o->call = NULL;
@@ -35,7 +35,7 @@ call_reply(PyObject *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "y#", &json, &len))
 		return NULL;
-	call = take(self);
+	call = call_claim(self);
 	if (!call)
 		return NULL;
 	remit_tool_reply(call, json, (size_t)len);
@@ -50,7 +50,7 @@ call_fail(PyObject *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "y", &message))
 		return NULL;
-	call = take(self);
+	call = call_claim(self);
 	if (!call)
 		return NULL;
 	remit_tool_fail(call, message);
@@ -58,9 +58,9 @@ call_fail(PyObject *self, PyObject *args)
 }
 
 static void
-dealloc(PyObject *self)
+call_dealloc(PyObject *self)
 {
-	struct object *o = (struct object *)self;
+	struct call_object *o = (struct call_object *)self;
 	PyTypeObject *own = Py_TYPE(self);
 
 	if (o->call)
@@ -75,7 +75,7 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments,
 	size_t len)
 {
 	PyGILState_STATE state = PyGILState_Ensure();
-	struct object *o = PyObject_New(struct object, type);
+	struct call_object *o = PyObject_New(struct call_object, type);
 	PyObject *answer = NULL;
 
 	if (o) {
@@ -141,14 +141,14 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_dealloc, (void *)dealloc },
+	{ Py_tp_dealloc, (void *)call_dealloc },
 	{ Py_tp_methods, methods },
 	{ 0 },
 };
 
 static PyType_Spec spec = {
 	.name = "remit._core.Call",
-	.basicsize = sizeof(struct object),
+	.basicsize = sizeof(struct call_object),
 	.flags = Py_TPFLAGS_DEFAULT,
 	.slots = slots,
 };

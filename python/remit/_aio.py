@@ -51,11 +51,11 @@ async def in_thread(wait: Callable[[int], Answer]) -> Answer:
 
     def work() -> None:
         try:
-            told: tuple[Any, Any] = done.set_result, wait(interrupt.read)
+            outcome: tuple[Any, Any] = done.set_result, wait(interrupt.read)
         except BaseException as e:  # it is raised where it is awaited
-            told = done.set_exception, e
+            outcome = done.set_exception, e
         try:
-            loop.call_soon_threadsafe(settle, *told)
+            loop.call_soon_threadsafe(settle, *outcome)
         except RuntimeError:
             pass  # the loop is closed: nobody waits any more
 

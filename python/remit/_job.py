@@ -66,7 +66,7 @@ def path_bytes(argument: str, value: Any) -> bytes:
     return path
 
 
-def take_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...]:
+def convert_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...]:
     """A text or bytes are the content; a path object names a file of the host."""
     if inputs is None:
         return ()
@@ -84,7 +84,7 @@ def take_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Opt
     return tuple(files)
 
 
-def take_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
+def convert_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
     if args is None:
         return ()
     if isinstance(args, (str, bytes)):
@@ -98,7 +98,7 @@ def take_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
     return tuple(out)
 
 
-def take_stdin(stdin: Any) -> tuple[bytes, int]:
+def convert_stdin(stdin: Any) -> tuple[bytes, int]:
     """Bytes, and a descriptor that is read while the run lasts, or -1."""
     if stdin is None:
         return b"", -1
@@ -127,7 +127,7 @@ def _key_of(policy: PolicyLike, fields: dict[str, Any]) -> Optional[tuple[object
     return tuple(key)
 
 
-def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
+def resolve_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     key = _key_of(policy, fields)
     if key is not None and key in _recent:
         return _recent[key]
@@ -143,7 +143,7 @@ def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     return made
 
 
-def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
+def output_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
     """Pieces are bytes, and a character may be cut in two by them."""
     if on_output is None:
         return None
@@ -153,12 +153,12 @@ def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, byte
 
     make = codecs.getincrementaldecoder("utf-8")
     decoders = {stream: make("replace") for stream in STREAMS}
-    told: OnOutput = on_output
+    callback: OnOutput = on_output
 
     def pass_on(stream: int, piece: bytes) -> None:
         text = decoders[stream].decode(piece)
         if text:
-            told(STREAMS[stream], text)
+            callback(STREAMS[stream], text)
 
     return pass_on
 
@@ -179,9 +179,9 @@ class Cell:
         on_output: Optional[OnOutput] = None,
         on_question: Optional[Callable[[Question], Answer]] = None,
     ):
-        self._take(code, name, stdin, args, inputs, on_output, on_question)
+        self._set_arguments(code, name, stdin, args, inputs, on_output, on_question)
 
-    def _take(
+    def _set_arguments(
         self,
         code: Union[str, bytes],
         name: Optional[str],
@@ -198,24 +198,24 @@ class Cell:
             raise TypeError(f"name must be a text, not {type(name).__name__}")
         if name is not None and "\0" in name:
             raise PolicyError(f"name: {name!r} has a NUL in it")
-        stdin_bytes, stdin_fd = take_stdin(stdin)
-        given, asked = (), None
+        stdin_bytes, stdin_fd = convert_stdin(stdin)
+        given, question = (), None
         if tools or on_question is not None:
-            from ._tools import take_question, take_tools
+            from ._tools import convert_tools, question_callback
 
-            given, asked = take_tools(tools), take_question(on_question)
+            given, question = convert_tools(tools), question_callback(on_question)
         self.arguments = (
             to_bytes("code", code, "str or bytes"),
             policy,
             name,
             stdin_bytes,
             stdin_fd,
-            take_args(args),
-            take_inputs(inputs),
+            convert_args(args),
+            convert_inputs(inputs),
             None if artifacts is None else path_bytes("artifacts", artifacts),
             given,
-            take_callback(on_output),
-            asked,
+            output_callback(on_output),
+            question,
         )
 
 
@@ -239,6 +239,6 @@ class Job(Cell):
         on_question: Optional[Callable[[Question], Answer]] = None,
         **fields: Any,
     ):
-        made = take_policy(policy, fields)
+        made = resolve_policy(policy, fields)
         self.walled = "tier" not in made or made["tier"] != "unsafe"
-        self._take(code, name, stdin, args, inputs, on_output, on_question, made.to_json(), artifacts, tools)
+        self._set_arguments(code, name, stdin, args, inputs, on_output, on_question, made.to_json(), artifacts, tools)

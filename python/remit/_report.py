@@ -33,7 +33,7 @@ def _error(done: subprocess.CompletedProcess[str]) -> RemitError:
     return make(code, message, where=where, remedy=remedy.strip())
 
 
-def _ask(*arguments: str, answers: tuple[int, ...] = (0,)) -> Any:
+def _run_command(*arguments: str, answers: tuple[int, ...] = (0,)) -> Any:
     if not os.path.exists(COMMAND):
         raise unsupported()
     done = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -124,14 +124,14 @@ def explain(policy: Policy) -> Plan:
     with tempfile.NamedTemporaryFile("w", prefix="remit-", suffix=".json") as document:
         document.write(policy.to_json())
         document.flush()
-        return Plan(_ask("explain", "--json", "--policy", document.name))
+        return Plan(_run_command("explain", "--json", "--policy", document.name))
 
 
 def doctor() -> Findings:
     """Try out what this machine can enforce. It is true if the default tier works."""
-    return Findings(_ask("doctor", "--json", "--python", sys.executable or "python3", answers=(0, 1)))
+    return Findings(_run_command("doctor", "--json", "--python", sys.executable or "python3", answers=(0, 1)))
 
 
 def matrix() -> Matrix:
     """The mechanisms for each field and tier, here."""
-    return Matrix({"rows": _ask("matrix", "--json")})
+    return Matrix({"rows": _run_command("matrix", "--json")})

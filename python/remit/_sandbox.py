@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._connection import Connection, failure_of, keep, native, raised_for, shared
 from ._errors import Unenforceable
-from ._job import Cell, path_bytes, take_policy
+from ._job import Cell, path_bytes, resolve_policy
 from ._result import Result
 
 TYPE_CHECKING = False
@@ -66,12 +66,12 @@ class Sandbox:
     ):
         if forkable not in (True, False, None):
             raise TypeError(f"forkable must be True, False or None, not {forkable!r}")
-        made = take_policy(policy, dict(fields))
+        made = resolve_policy(policy, dict(fields))
         given: tuple[Any, ...] = ()
         if tools:
-            from ._tools import take_tools
+            from ._tools import convert_tools
 
-            given = take_tools(tools)
+            given = convert_tools(tools)
         folder = None if artifacts is None else path_bytes("artifacts", artifacts)
         over = connection if connection is not None else shared("tier" not in made or made["tier"] != "unsafe")
         # The last of them says why there can be no branches.

@@ -43,10 +43,10 @@ class Stream:
         self._pieces: asyncio.Queue[Optional[Output]] = asyncio.Queue()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._task: Optional[asyncio.Task[Result]] = None
-        self._job = Job(code, on_output=self._take, **arguments)
+        self._job = Job(code, on_output=self._put_piece, **arguments)
         self._result: Optional[Result] = None
 
-    def _take(self, stream: str, text: str) -> None:
+    def _put_piece(self, stream: str, text: str) -> None:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, Output(stream, text))
 

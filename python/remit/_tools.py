@@ -95,7 +95,7 @@ class Tool:
         self.description = inspect.cleandoc(description or function.__doc__ or "")
         self.schema = schema if schema is not None else schema_of(function, self.name)
 
-    def _work(self, call: _core.Call, arguments: bytes) -> None:
+    def _run_call(self, call: _core.Call, arguments: bytes) -> None:
         try:
             value = self.function(**json.loads(arguments))
             if inspect.isawaitable(value):
@@ -106,13 +106,13 @@ class Tool:
             return
         call.reply(reply)
 
-    def _take(self, call: _core.Call, arguments: bytes) -> None:
-        threading.Thread(target=self._work, args=(call, arguments), name=f"remit {self.name}", daemon=True).start()
+    def _start_call(self, call: _core.Call, arguments: bytes) -> None:
+        threading.Thread(target=self._run_call, args=(call, arguments), name=f"remit {self.name}", daemon=True).start()
 
     def for_core(self) -> tuple[bytes, bytes, bytes, int, Callable[[_core.Call, bytes], None]]:
         """As the extension takes it."""
         schema = json.dumps(self.schema).encode()
-        return self.name.encode(), self.description.encode(), schema, APPROVALS.index(self.approval), self._take
+        return self.name.encode(), self.description.encode(), schema, APPROVALS.index(self.approval), self._start_call
 
 
 def _await(value: Any) -> Any:
@@ -136,7 +136,7 @@ class Question:
         return f"Question({self.kind!r}, {self.subject!r}, {self.detail!r})"
 
 
-def take_tools(tools: Iterable[Union[Tool, Callable[..., Any]]]) -> tuple[Any, ...]:
+def convert_tools(tools: Iterable[Union[Tool, Callable[..., Any]]]) -> tuple[Any, ...]:
     made = [tool if isinstance(tool, Tool) else Tool(tool) for tool in tools]
     names = [tool.name for tool in made]
     for name in names:
@@ -145,20 +145,20 @@ def take_tools(tools: Iterable[Union[Tool, Callable[..., Any]]]) -> tuple[Any, .
     return tuple(tool.for_core() for tool in made)
 
 
-def take_question(on_question: Optional[Callable[[Question], Answer]]) -> Optional[Callable[..., int]]:
+def question_callback(on_question: Optional[Callable[[Question], Answer]]) -> Optional[Callable[..., int]]:
     """Answers are False, True (this once), or "run" or "always"."""
     if on_question is None:
         return None
     if not callable(on_question):
         raise TypeError(f"on_question must be callable, not {type(on_question).__name__}")
-    told = on_question
+    callback = on_question
 
-    def ask(kind: bytes, subject: bytes, detail: Optional[str]) -> int:
-        answer = told(Question(kind.decode(), subject.decode(errors="replace"), detail))
+    def answer_question(kind: bytes, subject: bytes, detail: Optional[str]) -> int:
+        answer = callback(Question(kind.decode(), subject.decode(errors="replace"), detail))
         if isinstance(answer, bool):
             return int(answer)
         if answer in ANSWERS:
             return ANSWERS.index(answer)
         raise TypeError(f"on_question answered {answer!r}: it must be True, False or one of {', '.join(map(repr, ANSWERS))}")
 
-    return ask
+    return answer_question

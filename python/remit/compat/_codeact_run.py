@@ -147,7 +147,7 @@ class Captured:
     def omit(self, path: str, why: str) -> None:
         self.contents.append(Content.from_text(f"[file {path} omitted: {why}]"))
 
-    def take(self, path: str, root: str, relative: str, media_type: Optional[str] = None) -> None:
+    def add(self, path: str, root: str, relative: str, media_type: Optional[str] = None) -> None:
         if not self._files:
             return self.omit(path, "there are more files than a call may return")
         data = _read(root, relative, min(self._most, self._left))
@@ -165,9 +165,9 @@ def captured(result: Result, mounts: List[FileMount], artifacts: Optional[str], 
     for change in sorted(result.changes if result.committed else [], key=lambda one: str(one.path)):
         root = next((path for path in roots if change.path.startswith(f"{path}/")), None)
         if root and change.kind in ("created", "modified") and not change.path.endswith("/"):
-            out.take(change.path, roots[root], change.path[len(root) + 1 :])
+            out.add(change.path, roots[root], change.path[len(root) + 1 :])
     for row in result.artifacts if artifacts else ():
-        out.take(f"/workspace/{row.path}", artifacts or "", row.path, row.content_type)
+        out.add(f"/workspace/{row.path}", artifacts or "", row.path, row.content_type)
     for skipped in (*result.changes_skipped, *result.artifacts_skipped)[:NOTES_MAX]:
         out.omit(skipped.path, skipped.reason)
     return out.contents

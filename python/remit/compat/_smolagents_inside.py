@@ -27,9 +27,9 @@ def _tool(name: str) -> "Callable[..., Any]":
     def call(*args: "Any", **kwargs: "Any") -> "Any":
         given = dumps([args, kwargs])
         try:
-            said = bridge(tool=name, given=given)
+            reply = bridge(tool=name, given=given)
             # Where an event loop runs a call has to be waited for; these tools are plain functions.
-            value, is_final = loads(said if isinstance(said, str) else said.result())
+            value, is_final = loads(reply if isinstance(reply, str) else reply.result())
         except Exception as e:
             if type(e).__name__ != "ToolError":
                 raise
@@ -42,14 +42,14 @@ def _tool(name: str) -> "Callable[..., Any]":
     return call
 
 
-def take_tools(text: str) -> None:
+def set_tools(text: str) -> None:
     """Functions for the tools, and modules that may be imported; each time anew."""
     names, _authorized[:] = loads(text)
     namespace.update((name, _tool(name)) for name in names)
     builtins.__import__ = _checked
 
 
-def take_variables(text: str) -> None:
+def set_variables(text: str) -> None:
     namespace.update(loads(text))
 
 

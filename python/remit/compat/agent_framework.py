@@ -146,7 +146,7 @@ class _Surface:
     policy, and all other keywords: fields of a policy, as of remit.run(). They go over the limits.
     """
 
-    def _take(
+    def _configure(
         self,
         *,
         tools: Optional[ToolInput] = None,
@@ -359,7 +359,7 @@ class RemitExecuteCodeTool(_Surface, FunctionTool):
     """
 
     def __init__(self, **options: Unpack[CodeActOptions]) -> None:
-        self._take(**options)
+        self._configure(**options)
         if self._mode == "unsafe_in_process":
             _codeact_here.warn(2)
         FunctionTool.__init__(
@@ -399,7 +399,7 @@ class RemitCodeActProvider(_Surface, ContextProvider):
 
     def __init__(self, source_id: str = DEFAULT_SOURCE_ID, **options: Unpack[CodeActOptions]) -> None:
         ContextProvider.__init__(self, source_id)
-        self._take(**options)
+        self._configure(**options)
         if self._mode == "unsafe_in_process":
             _codeact_here.warn(2)
 

@@ -47,8 +47,8 @@ def begin(sys, namespace):
 begin(__import__("sys"), globals())
 del begin
 """
-TAKE_TOOLS = "__import__('remit_smolagents').take_tools(__import__('sys').stdin.read())"
-TAKE_VARIABLES = "__import__('remit_smolagents').take_variables(__import__('sys').stdin.read())"
+SET_TOOLS = "__import__('remit_smolagents').set_tools(__import__('sys').stdin.read())"
+SET_VARIABLES = "__import__('remit_smolagents').set_variables(__import__('sys').stdin.read())"
 GONE = "The interpreter begins anew: variables, functions and imports of earlier steps are gone."
 
 
@@ -129,7 +129,7 @@ class RemitPythonExecutor(PythonExecutor):
         if self._sandbox is None:
             self._open()
         else:
-            self._tell_tools(self._sandbox)
+            self._send_tool_names(self._sandbox)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Variables of the code. What is no plain data, such as an open file, is refused."""
@@ -140,7 +140,7 @@ class RemitPythonExecutor(PythonExecutor):
         if self._sandbox is None:
             self._open()
         else:
-            self._sandbox.run(TAKE_VARIABLES, stdin=text).check()
+            self._sandbox.run(SET_VARIABLES, stdin=text).check()
 
     def __call__(self, code_action: str) -> CodeOutput:
         """Run the code of one step; what goes wrong is raised."""
@@ -178,13 +178,13 @@ class RemitPythonExecutor(PythonExecutor):
         bridge = Tool(self._host.call, name="smolagents_bridge", description="Calls a tool.")
         sandbox = Sandbox(self.policy, tools=[bridge], forkable=False)
         sandbox.run(BEGIN, stdin=INSIDE).check()
-        self._tell_tools(sandbox)
+        self._send_tool_names(sandbox)
         if self._variables:
-            sandbox.run(TAKE_VARIABLES, stdin=_typed.dumps(self._variables)).check()
+            sandbox.run(SET_VARIABLES, stdin=_typed.dumps(self._variables)).check()
         self._sandbox = sandbox
 
-    def _tell_tools(self, sandbox: Sandbox) -> None:
-        sandbox.run(TAKE_TOOLS, stdin=_typed.dumps([list(self._host.functions), self.authorized_imports])).check()
+    def _send_tool_names(self, sandbox: Sandbox) -> None:
+        sandbox.run(SET_TOOLS, stdin=_typed.dumps([list(self._host.functions), self.authorized_imports])).check()
 
     # ---- errors ----
 
