@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "base/own.h"
 #include "base/text.h"
 
 /* Of what a tool says about its failure. */
@@ -12,8 +13,8 @@
 
 struct tool_hub {
 	pthread_mutex_t lock;
-	pthread_t waiter; /* who looks for answers by itself */
-	unsigned owners;  /* the run, and calls without an answer */
+	pthread_t waiter;	/* who looks for answers by itself */
+	struct refcount owners; /* the run, and each unanswered call */
 	bool over;
 	int wake;     /* an answer of another thread is there */
 	int ended_fd; /* readable for ever when it is over */
@@ -59,7 +60,7 @@ tool_hub_new(struct remit_error *err)
 	}
 	pthread_mutex_init(&h->lock, NULL);
 	h->waiter = pthread_self();
-	h->owners = 1;
+	h->owners = (struct refcount)REFCOUNT_INIT(1);
 	h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	h->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (h->wake < 0 || h->ended_fd < 0) {
@@ -76,14 +77,12 @@ tool_hub_fd(const struct tool_hub *h)
 	return h->wake;
 }
 
-/* Takes the lock's hold away; the last one frees all. */
+/* Called with the lock, which it releases. The last owner frees the hub. */
 static void
 hub_release(struct tool_hub *h)
 {
-	bool last = --h->owners == 0;
-
 	pthread_mutex_unlock(&h->lock);
-	if (last)
+	if (refcount_dec_and_test(&h->owners))
 		hub_free(h);
 }
 
@@ -190,9 +189,7 @@ tool_hub_call(struct tool_hub *h, uint64_t id, const char *name)
 	c->hub = h;
 	c->id = id;
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	pthread_mutex_lock(&h->lock);
-	h->owners++;
-	pthread_mutex_unlock(&h->lock);
+	refcount_inc(&h->owners);
 	return c;
 }
 

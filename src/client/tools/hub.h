@@ -1,9 +1,9 @@
 /*
  * tool_hub: where answers to tool calls meet the run that waits for them.
  *
- * A call may be answered by any thread, at any time, also when its run is over.
- * So the hub belongs to the run and to every call that is not answered yet, and
- * the last of them frees it: the one place where a lifetime is counted.
+ * A tool may answer a call from any thread and at any time, even after the run
+ * has ended. The run and each unanswered call therefore own a reference to the
+ * hub, and the last of them frees it.
  */
 #ifndef REMIT_TOOL_HUB_H
 #define REMIT_TOOL_HUB_H
