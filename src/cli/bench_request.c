@@ -8,7 +8,8 @@ const struct option bench_request_rows[] = {
 	{
 		.name = "quick",
 		.kind = OPTION_FLAG,
-		.help = "measure for some seconds, with few rounds and peers",
+		.help = "measure for a few seconds, with few rounds and few "
+			"peers",
 		AT(quick),
 	},
 	{
@@ -17,8 +18,8 @@ const struct option bench_request_rows[] = {
 		.value = "N",
 		.example = "60",
 		.fallback = "60, or 6 with --quick",
-		.help = "how often each start is measured",
-		.detail = "Slow programs take part in fewer rounds.",
+		.help = "how many times each start is measured",
+		.detail = "Slow programs run in fewer rounds.",
 		.min = 1,
 		.max = ROUNDS_MAX,
 		AT(rounds),
@@ -28,7 +29,8 @@ const struct option bench_request_rows[] = {
 		.kind = OPTION_TEXT,
 		.value = "PATTERN",
 		.example = "'print*'",
-		.help = "only the sections whose heading matches this pattern",
+		.help = "measure only the sections whose heading matches this "
+			"pattern",
 		AT(only),
 	},
 	{
@@ -44,7 +46,7 @@ const struct option bench_request_rows[] = {
 		.kind = OPTION_PATH,
 		.value = "FILE",
 		.example = "bench.json",
-		.help = "write all results to this file too, as JSON",
+		.help = "also write all results to this file, as JSON",
 		.detail = "_bench/plot.py_ of the source draws it.",
 		AT(json),
 	},

@@ -13,8 +13,8 @@ struct command {
 	struct options options;
 	bool hidden;
 	int (*run)(int argc, char **argv); /* argv[0] is the command */
-	/* What a second word chooses; NULL-terminated. Without a word it is
-	   the first one. */
+	/* Subcommands, such as "packages list"; NULL-terminated. Without a
+	   second word the first one runs. NULL if the command has none. */
 	const struct command *const *verbs;
 };
 
@@ -26,39 +26,42 @@ extern const struct command command_run, command_repl, command_check,
 	command_status, command_instructions, command_serve, command_mcp;
 extern const struct command *const commands[]; /* NULL-terminated */
 
-/* Exit code of remit itself for an error of the caller. */
+/* The exit code for wrong usage. */
 #define CLI_MISUSE EXIT_MISUSE
-/* For what Remit refuses, or cannot do. */
+/* The exit code if Remit refuses, or fails. */
 #define CLI_FAILED EXIT_REFUSED
 
-/* Print "remit: message" and the remedy to stderr; returns CLI_FAILED, or
-   CLI_MISUSE for REMIT_E_INPUT. */
+/* Print "remit: MESSAGE" and the remedy to stderr. Returns CLI_MISUSE for
+   REMIT_E_INPUT, else CLI_FAILED. */
 int cli_error(const struct remit_error *err);
-/* Read a command line into *target, as options_parse() does. */
+/* Parse a command line into *target, as options_parse() does. */
 int cli_parse(const struct command *c, void *target, int argc, char **argv,
 	      struct remit_error *err) must_check;
-/* The same for a command whose program has arguments: they go to *rest. */
+/* Like cli_parse(), for a command that runs a program: the arguments of the
+   program go to *rest. */
 int cli_parse_program(const struct command *c, void *target, int argc,
 		      char **argv, char ***rest,
 		      struct remit_error *err) must_check;
-/* The command with this name, also "packages list"; NULL if there is none. */
+/* Returns the command of this name, which may be a subcommand such as "packages
+   list"; NULL if no command has it. */
 const struct command *cli_find(const char *name);
-/* Say on stderr what the output of the program, of this name or NULL, does not;
+/* Print to stderr what the output of the program does not show: denials, files,
+   changes, and how it ended. `name` is the file name of the program, or NULL;
    `shown` may be NULL. */
 void cli_explain_end(const struct remit_result *res,
 		     const struct policy *policy, const char *name,
 		     const struct run_displays *shown);
-/* Say on stderr what nobody should do without knowing it. */
+/* Print a warning to stderr if the tier of the policy has no wall. */
 void cli_warn(const struct policy *p);
 
-/* No shared keeper can do what this policy says. */
+/* True if only a private keeper can run this policy. */
 bool cli_needs_private(const struct policy *p);
 
-/* What the shared keeper says of itself, and where it is. */
+/* Query the status of the shared keeper. Its socket's path goes to `path`. */
 int cli_query_keeper(json_t **out, char *path, size_t size,
 		     struct remit_error *err) must_check;
 
-/* The caller's policy from flags, complete. */
+/* Build the complete policy from the flags of a command line. */
 int cli_policy(const struct flags *fl, struct policy *out,
 	       struct remit_error *err) must_check;
 

@@ -38,8 +38,9 @@ cli_error(const struct remit_error *err)
 	return error_print(err);
 }
 
-/* The tier of this machine, where no policy and no flag names one. Not the one
-   without a wall: an environment is inherited, often without being read. */
+/* The default tier of this machine, for policies that name none. It cannot be
+   the tier without a wall: environment variables are inherited, often
+   unnoticed. */
 static int
 tier_from_environment(struct policy *p, struct remit_error *err)
 {
@@ -50,11 +51,10 @@ tier_from_environment(struct policy *p, struct remit_error *err)
 	if (field_set_text(p, &fields[F_TIER], named, err) < 0)
 		return fail_within(err, "REMIT_TIER");
 	if (!tiers[p->tier].jailed)
-		return fail(
-			err, REMIT_E_INPUT,
-			"REMIT_TIER: \"%.40s\" has no wall; only --tier and "
-			"a policy can name it",
-			named);
+		return fail(err, REMIT_E_INPUT,
+			    "REMIT_TIER: the tier \"%.40s\" has no wall; only "
+			    "--tier or a policy can choose it",
+			    named);
 	return 0;
 }
 
@@ -73,7 +73,8 @@ cli_needs_private(const struct policy *p)
 {
 	const char *named = getenv("REMIT_KEEPER");
 
-	/* One that was named is asked all the same: it says why not. */
+	/* A keeper named by the user is asked nevertheless: its refusal gives
+	   the reason. */
 	return (!named || !*named) &&
 	       (p->network_access == NETWORK_HOST || p->credentials.count ||
 		p->env_var_access || p->tier == TIER_UNSAFE);
@@ -83,16 +84,17 @@ void
 cli_warn(const struct policy *p)
 {
 	if (p->tier == TIER_UNSAFE)
-		fprintf(stderr, "remit: warning: the tier \"unsafe\" has no "
-				"wall: this code can do all that you can\n");
+		fprintf(stderr,
+			"remit: warning: the tier \"unsafe\" has no wall: this "
+			"code can do everything that you can do\n");
 }
 
 /* ---- commands ---- */
 
-/* Commands and their verbs, at most. */
+/* The most commands and subcommands that a list can have. */
 #define ALL_MAX 32
 
-/* Those that people use, with verbs in place of the commands that have them. */
+/* All visible commands; a command with subcommands is replaced by these. */
 static void
 list_all(const struct options *all[ALL_MAX + 1])
 {
@@ -174,11 +176,11 @@ print_usage(void)
 		if (!(*c)->hidden)
 			printf("  %-11s %s\n", (*c)->options.name,
 			       (*c)->options.summary);
-	printf("\n\"remit COMMAND --help\" says more; so does \"man "
-	       "remit\".\n");
+	printf("\nRun \"remit COMMAND --help\" or \"man remit\" for "
+	       "details.\n");
 }
 
-/* No option comes before the command but these. */
+/* Only --help and --version may come before the command. */
 static int
 report_unknown_option(const char *name)
 {
@@ -209,7 +211,7 @@ report_unknown_command(const char *name)
 		if (!(*c)->hidden)
 			nearest_try(&n, (*c)->options.name, (*c)->options.name);
 	near = nearest_answer(&n);
-	fprintf(stderr, "remit: there is no command \"%.60s\"%s%s%s\n", name,
+	fprintf(stderr, "remit: unknown command \"%.60s\"%s%s%s\n", name,
 		near ? " (did you mean \"" : "", near ? near : "",
 		near ? "\"?)" : "; see \"remit --help\"");
 	return CLI_MISUSE;
@@ -218,7 +220,7 @@ report_unknown_command(const char *name)
 static int
 report_unknown_verb(const struct command *c, const char *verb)
 {
-	fprintf(stderr, "remit: \"%.60s\": what to do with %s is", verb,
+	fprintf(stderr, "remit: unknown subcommand \"%.60s\"; %s has", verb,
 		c->options.name);
 	for (size_t i = 0; c->verbs[i]; i++)
 		fprintf(stderr, "%s %s", i ? " or" : "",

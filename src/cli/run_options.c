@@ -4,7 +4,8 @@
 
 #include "base/file/path.h"
 
-/* LOCAL or LOCAL:JAILPATH; a colon in LOCAL needs the second form. */
+/* Parse LOCAL or LOCAL:JAILPATH. If LOCAL contains a colon, only the second
+   form works. */
 static int
 add_file_option(void *target, const struct option *row, const char *text,
 		struct remit_error *err)
@@ -62,10 +63,10 @@ const struct option run_option_rows[] = {
 	{
 		.name = "value",
 		.kind = OPTION_FLAG,
-		.help = "after the output, print the value of the last "
-			"expression",
-		.detail = "This is what an interpreter does. With *--json* "
-			  "the object has the value already.",
+		.help = "print the value of the last expression after the "
+			"output",
+		.detail = "An interactive interpreter does the same. With "
+			  "*--json* the object already has the value.",
 		AT(value),
 	},
 	{
@@ -77,35 +78,32 @@ const struct option run_option_rows[] = {
 	{
 		.name = "ask",
 		.kind = OPTION_FLAG,
-		.help = "ask at the terminal whether to allow what was "
-			"denied, and run the program again",
-		.detail =
-			"If an option would allow what the program was "
-			"refused, Remit asks at the terminal (_/dev/tty_). The "
-			"answers are "
-			"*o* once, *a* always, which also writes the "
-			"permission into the file of *--policy*, and *n* no, "
-			"which every other "
-			"answer means in the end. Then the program runs again, "
-			"until nothing new is refused or nothing was allowed, "
-			"at most "
-			"16 times. Standard input is typed again if it is a "
-			"terminal and read again if it is a file; a pipe is "
-			"first read to "
-			"its end, up to stdin_bytes. The option excludes "
-			"*--json* and *--raw*, and needs a terminal.\n\n"
-			"If network_allow names hosts, Remit asks for other "
-			"hosts while the program waits (network_ask). A "
-			"further answer "
-			"is then *r*, for this run.",
+		.help = "ask at the terminal whether to allow what was denied, "
+			"then run the program again",
+		.detail = "If an option would allow what the program was "
+			  "denied, Remit asks at the terminal (_/dev/tty_). "
+			  "The answers are *o* (once), *a* (always: also write "
+			  "the permission to the file of *--policy*) and *n* "
+			  "(no). Three answers that Remit does not understand "
+			  "also mean no. Then the program runs again, until "
+			  "nothing new is denied or nothing was allowed, at "
+			  "most 16 times. If standard input is a terminal, you "
+			  "type the input again; a file is read again; a pipe "
+			  "is first read to its end, up to stdin_bytes. The "
+			  "option excludes *--json* and *--raw*, and needs a "
+			  "terminal.\n\nIf network_allow names hosts, Remit "
+			  "asks for other hosts while the program waits "
+			  "(network_ask). There is then a further answer, *r*, "
+			  "for this run.",
 		AT(ask),
 	},
 	{
 		.name = "dry-run",
 		.kind = OPTION_FLAG,
-		.help = "list the changes to the host, and write none",
-		.detail = "Needs a folder that may be changed, such as with "
-			  "*--write*.",
+		.help = "list the changes to folders of the host, but write "
+			"none",
+		.detail = "The policy must have a folder that the program may "
+			  "change, such as with *--write*.",
 		AT(dry_run),
 	},
 	{
@@ -113,11 +111,10 @@ const struct option run_option_rows[] = {
 		.kind = OPTION_CALL,
 		.value = "LOCAL[:PATH]",
 		.help = "put a copy of a file into the workspace, at PATH",
-		.detail = "The copy of the regular file is there before the "
-			  "program starts. _PATH_ is relative to _/workspace_, "
-			  "or below it; "
-			  "without _PATH_ the file has the last part of its "
-			  "name.",
+		.detail = "_LOCAL_ is a regular file; Remit copies it before "
+			  "the program starts. _PATH_ is relative to "
+			  "_/workspace_, or absolute and below it. Without "
+			  "_PATH_ the copy has the last part of the name.",
 		.set = add_file_option,
 	},
 	{
@@ -126,12 +123,10 @@ const struct option run_option_rows[] = {
 		.value = "DIR",
 		.example = "./out",
 		.help = "write the files that --export names into this folder",
-		.detail =
-			"Remit writes them after the run, however it ended, "
-			"and makes the folder if it is missing. It never "
-			"changes what the "
-			"folder has already. The option needs *--export*, and "
-			"*--export* needs it.",
+		.detail = "Remit writes them after the run, however it ended, "
+			  "and creates the folder if it is missing. It never "
+			  "changes files that already exist in the folder. The "
+			  "option needs *--export*, and *--export* needs it.",
 		AT(artifacts),
 	},
 	{
@@ -139,13 +134,13 @@ const struct option run_option_rows[] = {
 		.kind = OPTION_PATH,
 		.value = "DIR",
 		.example = "./out",
-		.help = "write what the program displays into this folder",
+		.help = "write what the program displays to files in this "
+			"folder",
 		.detail =
 			"The files are _display-1.png_, _display-1.svg_ and so "
-			"on, and _value.html_ for other forms of the "
-			"program's "
-			"value. Remit makes the folder if it is missing, and "
-			"never changes what it has already.",
+			"on, and _value.html_ for other forms of the program's "
+			"value. Remit creates the folder if it is missing, and "
+			"never changes files that already exist in it.",
 		AT(displays),
 	},
 	{
@@ -154,11 +149,9 @@ const struct option run_option_rows[] = {
 		.value = "FILE",
 		.example = "audit.jsonl",
 		.help = "append a line about the run to this file",
-		.detail =
-			"The line is on the disk before the result is shown; "
-			"the section *AUDIT* has its form. If the file cannot "
-			"be "
-			"written, nothing runs.",
+		.detail = "The line is on disk before the result is shown; the "
+			  "section *AUDIT* describes it. If the file cannot be "
+			  "written, nothing runs.",
 		AT(audit),
 	},
 	{ 0 },
@@ -179,8 +172,8 @@ run_options_program(const struct run_options *o, struct remit_error *err)
 	if (o->code || o->script)
 		return 0;
 	return fail(err, REMIT_E_INPUT,
-		    "name a program: remit run FILE, remit run - or remit run "
-		    "-c CODE");
+		    "no program is given: use remit run FILE, remit run - or "
+		    "remit run -c CODE");
 }
 
 int
@@ -191,8 +184,8 @@ run_options_apply(const struct run_options *o, struct policy *p,
 		return 0;
 	if (!has_write_root(p))
 		return fail(err, REMIT_E_INPUT,
-			    "--dry-run: name a folder that may be changed: "
-			    "--write DIR");
+			    "--dry-run needs a folder that the program may "
+			    "change: add --write DIR");
 	p->commit = COMMIT_NEVER;
 	return 0;
 }
@@ -205,24 +198,24 @@ run_options_check(const struct run_options *o, const struct policy *p,
 
 	if (o->ask && o->json)
 		return fail(err, REMIT_E_INPUT,
-			    "--ask is for people and --json for programs: "
-			    "choose one");
+			    "--ask is for people and --json for programs: use "
+			    "only one of them");
 	if (o->value && o->json)
 		return fail(err, REMIT_E_INPUT,
-			    "--json has the value already: choose it or "
-			    "--value");
+			    "--json already includes the value: use --json or "
+			    "--value, not both");
 	if (o->ask && o->raw)
 		return fail(err, REMIT_E_INPUT,
-			    "--raw lets the program draw over questions: "
-			    "choose it or --ask");
+			    "--raw lets the program overwrite questions on the "
+			    "terminal: use --raw or --ask, not both");
 	if (exports && !o->artifacts)
 		return fail(err, REMIT_E_INPUT,
-			    "--export needs a folder for the files: "
+			    "--export needs a folder for the files: add "
 			    "--artifacts DIR");
 	if (o->artifacts && !exports)
 		return fail(err, REMIT_E_INPUT,
-			    "--artifacts: name the files that may leave the "
-			    "jail: --export PATTERN");
+			    "--artifacts needs the names of the files that may "
+			    "leave the jail: add --export PATTERN");
 	return 0;
 }
 

@@ -23,14 +23,14 @@ struct run_options {
 
 extern const struct option run_option_rows[];
 
-/* There is one program. */
+/* Fails unless the command line names a program. */
 int run_options_program(const struct run_options *o,
 			struct remit_error *err) must_check;
-/* What an option says of the policy. */
+/* Change the policy as the options demand. */
 int run_options_apply(const struct run_options *o, struct policy *p,
 		      struct remit_error *err) must_check;
-/* What leaves the jail needs a place, and a place something that leaves; and
-   only people can be asked. */
+/* Check combinations of options: --export and --artifacts need each other, and
+   --ask excludes the options for programs. */
 int run_options_check(const struct run_options *o, const struct policy *p,
 		      struct remit_error *err) must_check;
 void run_options_free(struct run_options *o);

@@ -13,10 +13,10 @@
 #include "base/file/path.h"
 #include "base/text.h"
 
-/* The most that a policy can allow of a result. */
+/* The largest result that a policy can allow (tool_bytes). */
 #define OUTPUT_MAX ((size_t)64 * 1024 * 1024)
 
-/* One call that a thread looks after. */
+/* One call, with its process. A thread serves it. */
 struct tool_process {
 	const struct tool_command *tool;
 	struct remit_tool_call *call;
@@ -36,7 +36,7 @@ tool_crew_open(struct tool_crew *crew)
 	crew->running = 0;
 }
 
-/* When all are gone: after the run, at once. */
+/* Waits until no command runs. After a run that is immediate. */
 static void
 tool_crew_free(struct tool_crew *crew)
 {
@@ -60,7 +60,8 @@ tool_process_free(struct tool_process *d)
 
 /* ---- the command ---- */
 
-/* Between fork and exec, in a process of threads: system calls only. */
+/* Runs between fork and exec. This process has threads, so it may only make
+   system calls. */
 static void
 exec_command(const char *command, int in, int out, pid_t parent)
 {
@@ -69,8 +70,8 @@ exec_command(const char *command, int in, int out, pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* A group of its own, to be killed as a whole; and what the terminal
-	   sends is for us. */
+	/* A separate process group can be killed as a whole, and does not
+	   receive the signals of the terminal. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1)
@@ -94,7 +95,8 @@ start_command(struct tool_process *d)
 	d->pid = fork();
 	if (d->pid == 0)
 		exec_command(d->tool->command, in[0], out[1], parent);
-	/* It does so itself, but may be killed before it has come to it. */
+	/* The child does the same, but it may be killed before it gets there.
+	 */
 	if (d->pid > 0)
 		setpgid(d->pid, d->pid);
 	close(in[0]);
@@ -113,7 +115,7 @@ write_input(struct tool_process *d)
 
 	if (n > 0)
 		d->written += (size_t)n;
-	/* A command need not read what it is given. */
+	/* The command need not read its input. */
 	if (d->written < d->input_len && (n >= 0 || errno == EAGAIN))
 		return;
 	own_fd_close(&d->in);
@@ -134,7 +136,8 @@ read_output(struct tool_process *d)
 	d->out = -1;
 }
 
-/* Until it closes its output, or nobody wants the answer any more. */
+/* Feed the command and read its output, until it closes its output or the run
+   has ended. */
 static void
 pump_pipes(struct tool_process *d)
 {
@@ -159,7 +162,8 @@ pump_pipes(struct tool_process *d)
 	}
 }
 
-/* It may have closed its output and live on: the answer is its end. */
+/* Returns false if the run has ended first. The command may close its output
+   long before it exits, and only the exit is the answer. */
 static bool
 wait_for_exit(struct tool_process *d, int *status)
 {
@@ -208,13 +212,14 @@ reply_outcome(struct tool_process *d, bool ended, int status)
 	if (d->too_long)
 		remit_tool_fail(d->call, "the command wrote more than 64 MiB");
 	else if (!ended)
-		remit_tool_fail(d->call, "the run is over");
+		remit_tool_fail(d->call, "the run has ended");
 	else if (WIFSIGNALED(status)) {
-		snprintf(why, sizeof(why), "the command was ended by signal %d",
+		snprintf(why, sizeof(why),
+			 "the command was killed by signal %d",
 			 WTERMSIG(status));
 		remit_tool_fail(d->call, why);
 	} else if (WEXITSTATUS(status)) {
-		snprintf(why, sizeof(why), "the command ended with code %d",
+		snprintf(why, sizeof(why), "the command exited with code %d",
 			 WEXITSTATUS(status));
 		remit_tool_fail(d->call, why);
 	} else if (d->tool->is_json) {
@@ -233,11 +238,12 @@ run_call(void *arg)
 	bool ended = false;
 
 	if (start_command(d) < 0) {
-		remit_tool_fail(d->call, "the command cannot be started");
+		remit_tool_fail(d->call, "the command could not be started");
 	} else {
 		pump_pipes(d);
 		ended = !d->too_long && wait_for_exit(d, &status);
-		/* What it left behind, and itself if it goes on. */
+		/* Kills the children that it left, and the command itself if it
+		   still runs. */
 		kill(-d->pid, SIGKILL);
 		if (!ended)
 			waitpid(d->pid, NULL, 0);
@@ -251,7 +257,8 @@ run_call(void *arg)
 	return NULL;
 }
 
-/* The arguments, or the text if there is no more to them than that. */
+/* The input is the value of `text` if that is the only argument, else the
+   arguments as JSON. */
 static int
 set_input(struct tool_process *d, const char *arguments, size_t len)
 {
@@ -270,7 +277,7 @@ set_input(struct tool_process *d, const char *arguments, size_t len)
 	return 0;
 }
 
-/* As struct remit_tool wants it; `user` is a struct tool_command. */
+/* The callback of a struct remit_tool; `user` is a struct tool_command. */
 static void
 tool_command_call(void *user, struct remit_tool_call *call,
 		  const char *arguments, size_t len)
@@ -318,8 +325,8 @@ find_command(const struct tool_options *o, const char *name)
 	return NULL;
 }
 
-/* The name before the "=" in *name, and the text after it; NULL with an error
-   if there is not both. */
+/* Returns the text after the "="; the name before it goes to *name. Returns
+   NULL with an error if either is missing. */
 static const char *
 split_name_value(const struct option *row, const char *text, char **name,
 		 struct remit_error *err)
@@ -361,7 +368,8 @@ add_tool_option(void *target, const struct option *row, const char *text,
 	return 0;
 }
 
-/* The tool that the text names, and the text after its name in *value. */
+/* Returns the tool that the text names. The text after its name goes to
+ *value. */
 static struct tool_command *
 named_tool(const struct tool_options *o, const struct option *row,
 	   const char *text, const char **value, struct remit_error *err)
@@ -375,8 +383,7 @@ named_tool(const struct tool_options *o, const struct option *row,
 	c = find_command(o, name);
 	if (!c)
 		fail(err, REMIT_E_INPUT,
-		     "--%s: there is no --tool %.60s before it", row->name,
-		     name);
+		     "--%s: no --tool %.60s comes before it", row->name, name);
 	return c;
 }
 
@@ -412,7 +419,7 @@ set_schema(void *target, const struct option *row, const char *text,
 				row->name, value);
 }
 
-/* The place of the text in the choices of the row. */
+/* Returns the index of the text in the choices of the row. */
 static int
 choice_index(const struct option *row, const char *value,
 	     struct remit_error *err)
@@ -420,8 +427,9 @@ choice_index(const struct option *row, const char *value,
 	for (int i = 0; row->choices[i]; i++)
 		if (!strcmp(row->choices[i], value))
 			return i;
-	return fail(err, REMIT_E_INPUT, "--%s: there is no \"%.40s\"; write %s",
-		    row->name, value, row->value);
+	return fail(err, REMIT_E_INPUT,
+		    "--%s: \"%.40s\" is not a choice; write %s", row->name,
+		    value, row->value);
 }
 
 static int
@@ -469,43 +477,42 @@ const struct option tool_option_rows[] = {
 		.title = "Tools",
 		.help = "let the code call a local command as the function "
 			"NAME",
-		.detail =
-			"The code can also use _call_tool()_. A shell runs the "
-			"command once for each call, with your rights, several "
-			"calls at "
-			"the same time, and ends it with the run. Its standard "
-			"input is the arguments as JSON, or the text if the "
-			"only "
-			"argument is called _text_; its output is the result. "
-			"An exit code other than 0 is a _ToolError_.",
+		.detail = "The code can also use _call_tool()_. A shell runs "
+			  "the command for each call, with your rights; "
+			  "several calls can run at the same time, and all are "
+			  "killed when the run ends. The command reads the "
+			  "arguments as JSON from standard input, or only the "
+			  "text if the only argument is called _text_. Its "
+			  "output is the result. If its exit code is not 0, "
+			  "the code gets a _ToolError_.",
 		.set = add_tool_option,
 	},
 	{
 		.name = "tool-help",
 		.kind = OPTION_CALL,
 		.value = "NAME=TEXT",
-		.help = "what the tool does, for the model",
-		.detail = "*remit instructions* prints the text, and it is the "
-			  "docstring of the function.",
+		.help = "describe to the model what the tool does",
+		.detail = "*remit instructions* prints this text, and it is "
+			  "the docstring of the function.",
 		.set = set_help,
 	},
 	{
 		.name = "tool-schema",
 		.kind = OPTION_CALL,
 		.value = "NAME=FILE",
-		.help = "a JSON Schema for the arguments of the tool",
-		.detail =
-			"The arguments are checked before the tool is called. "
-			"A schema with a keyword that Remit does not check "
-			"is refused. Without a schema all arguments are passed "
-			"on.",
+		.help = "check the arguments of the tool against a JSON Schema",
+		.detail = "The arguments are checked before the tool is "
+			  "called. Remit refuses a schema with a keyword that "
+			  "it does not check. Without a schema all arguments "
+			  "are passed on.",
 		.set = set_schema,
 	},
 	{
 		.name = "tool-result",
 		.kind = OPTION_CALL,
 		.value = "NAME=text|json",
-		.help = "what the tool prints: text unless you choose json",
+		.help = "read the output of the tool as text (default) or as "
+			"JSON",
 		.choices = results,
 		.set = set_result,
 	},
@@ -514,8 +521,8 @@ const struct option tool_option_rows[] = {
 		.kind = OPTION_CALL,
 		.value = "NAME=never|first|always",
 		.help = "when to ask at the terminal before the tool is called",
-		.detail = "The answers are *o* once, *r* for this run, and *n* "
-			  "no. Without a terminal the answer is no.",
+		.detail = "The answers are *o* (once), *r* (for this run) and "
+			  "*n* (no). Without a terminal the answer is no.",
 		.choices = approvals,
 		.set = set_approval,
 	},

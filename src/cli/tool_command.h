@@ -1,10 +1,10 @@
 /*
  * tool_command: local commands that answer tool calls, from the command line.
  *
- * A command runs by the shell, with the caller's rights and environment, for
- * each call anew and beside others. Its standard input is the arguments as
- * JSON; or the text itself, if the only one is called `text`. What it writes is
- * the result. It dies with the run.
+ * The shell starts the command for each call, with the caller's rights and
+ * environment; several calls may run at once. The command reads the arguments
+ * as JSON from standard input, or only the text if the only argument is called
+ * `text`. Its output is the result. It is killed when the run ends.
  */
 #ifndef REMIT_TOOL_COMMAND_H
 #define REMIT_TOOL_COMMAND_H
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "policy/fields/options.h"
 
-/* The threads that wait for commands. */
+/* Counts the threads that wait for commands. */
 struct tool_crew {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
@@ -27,7 +27,7 @@ struct tool_command {
 	const char *command;
 	const char *help; /* or NULL */
 	char *schema;	  /* or NULL */
-	bool is_json;	  /* its output is; else it is text */
+	bool is_json;	  /* its output is JSON, not text */
 	enum remit_approval approval;
 	struct tool_crew *crew;
 };
@@ -35,14 +35,15 @@ struct tool_command {
 struct tool_options {
 	struct tool_command *commands;
 	size_t count;
-	struct tool_crew crew;	  /* those at work */
+	struct tool_crew crew;	  /* the threads of running calls */
 	struct remit_tool *tools; /* made by tool_options_list() */
 };
 
-/* Rows whose target is a struct tool_options: --tool and what belongs to it. */
+/* The option --tool and those that belong to it. Their target is a struct
+   tool_options. */
 extern const struct option tool_option_rows[];
 
-/* As the library wants them; valid until the options change. */
+/* Make o->tools for the library. It is valid until the options change. */
 int tool_options_list(struct tool_options *o,
 		      struct remit_error *err) must_check;
 void tool_options_free(struct tool_options *o);

@@ -4,7 +4,7 @@
 
 #include "cli/batch/directory.h"
 
-/* How many jobs for each thread may be ahead of the first without a result. */
+/* How many jobs per thread may be ahead of the first job without a result. */
 #define AHEAD 4
 
 static void
@@ -49,9 +49,9 @@ batch_end_of(struct batch *b)
 	return end;
 }
 
-/* ---- taking ---- */
+/* ---- fetching jobs ---- */
 
-/* False if there is nothing to wait for any more. */
+/* Returns false if the batch ends. */
 static bool
 wait_for_space(struct batch *b)
 {
@@ -81,7 +81,7 @@ parse_long_line(struct batch *b, struct batch_job *job, struct remit_error *err)
 {
 	if (batch_job_init(job, b->lines->number, err) < 0)
 		return -1;
-	return refuse_job(job, "a job is at most 64 MiB long");
+	return refuse_job(job, "a job must not be longer than 64 MiB");
 }
 
 static int
@@ -100,7 +100,7 @@ parse_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "ids");
 	}
 	if (!is_new && !job->is_bad)
-		return refuse_job(job, "another job before it has the same id");
+		return refuse_job(job, "an earlier job has the same id");
 	return 0;
 }
 
@@ -113,7 +113,7 @@ skip_job(struct batch *b, struct batch_job *job)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* The next line that is a job without a result. */
+/* Read the next line that is a job without a result. */
 static enum batch_lines_answer
 next_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 {
@@ -131,8 +131,8 @@ next_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 	return a;
 }
 
-/* False if there are no more. Jobs are taken in the order of their lines, and
-   `sequence` counts them. */
+/* Returns false if there are no more jobs. Jobs are fetched in the order of
+   their lines, and *sequence is their index. */
 static bool
 fetch_job(struct batch *b, struct batch_job *job, uint64_t *sequence)
 {
@@ -150,7 +150,7 @@ fetch_job(struct batch *b, struct batch_job *job, uint64_t *sequence)
 	return a == BATCH_LINES_GIVEN;
 }
 
-/* ---- running ---- */
+/* ---- running jobs ---- */
 
 static int
 run_job(struct batch *b, const struct batch_job *job, struct batch_result *out,
@@ -178,13 +178,14 @@ run_job(struct batch *b, const struct batch_job *job, struct batch_result *out,
 		remit_result_free(res);
 		return failed;
 	}
-	/* Is it this job, or would all others fail as well? */
+	/* Find out whether only this job fails, or all others would fail
+	   too. */
 	if (why.code != REMIT_E_INPUT && !batch_runner_answers(&b->runner, err))
 		return -1;
 	return batch_result_of_error(out, job->id, 0, &why, err);
 }
 
-/* False if there is none, since the batch ends. */
+/* Returns false if the batch ends. */
 static bool
 get_result(struct batch *b, const struct batch_job *job,
 	   struct batch_result *out)
@@ -205,7 +206,7 @@ get_result(struct batch *b, const struct batch_job *job,
 	return false;
 }
 
-/* ---- writing ---- */
+/* ---- writing results ---- */
 
 static bool
 next_result(struct batch *b, struct batch_result *out)
@@ -237,7 +238,7 @@ write_result(struct batch *b, const struct batch_result *r)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Hand a result over, and write those whose turn it is. */
+/* Add a result, and write all results whose turn it is. */
 static void
 deliver_result(struct batch *b, uint64_t sequence, struct batch_result *r)
 {

@@ -12,7 +12,7 @@
 #include "base/digest.h"
 
 #define MARKER ".remit-unfinished"
-/* So much of an id that is too long stands before its fingerprint. */
+/* How many bytes of an overlong id come before its fingerprint. */
 #define LONG_PREFIX 120
 #define WALK_FILES  32
 
@@ -31,8 +31,8 @@ is_number(const char *text)
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* %XX for all that is not plain; a text that looks like a number must not be
-   taken for one, and a whole name never begins with a dot or dash. */
+/* Encode all but plain characters as %XX. The first digit of a text that looks
+   like a number is encoded too, and so is a dot or dash at the beginning. */
 static void
 encode_name(const char *text, struct buf *out)
 {
@@ -47,7 +47,7 @@ encode_name(const char *text, struct buf *out)
 						(unsigned char)text[i]);
 
 		if (failed)
-			return; /* it never is: there is room for the longest */
+			return; /* cannot happen: the longest id fits */
 	}
 }
 
@@ -63,7 +63,7 @@ name_text(const char *text, char out[BATCH_DIRECTORY_NAME])
 			 whole.len ? whole.data : "%");
 		return;
 	}
-	/* No other name has two of them. */
+	/* "%%" occurs in no other kind of name. */
 	sha256_text(text, strlen(text), sum);
 	snprintf(out, BATCH_DIRECTORY_NAME, "%.*s%%%%%s", LONG_PREFIX,
 		 whole.data, sum);
@@ -77,7 +77,7 @@ batch_directory_name(const char *id, char out[BATCH_DIRECTORY_NAME])
 	if (json_is_string(value))
 		name_text(json_string_value(value), out);
 	else if (json_is_integer(value))
-		/* "n" is no digit of %XX. */
+		/* "n" is not a digit of %XX, so the name is unique. */
 		snprintf(out, BATCH_DIRECTORY_NAME, "%s%s",
 			 *id == '-' ? "%n" : "", id + (*id == '-'));
 	else
@@ -177,5 +177,5 @@ batch_directory_end(const char *path)
 
 	snprintf(marker, sizeof(marker), "%s/" MARKER, path);
 	unlink(marker);
-	rmdir(path); /* if nothing is in it */
+	rmdir(path); /* only if it is empty */
 }

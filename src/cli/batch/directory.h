@@ -1,10 +1,10 @@
 /*
- * batch_directory: the directory of one job of a batch, for its artifacts,
- * named after its id.
+ * batch_directory: the directory for the artifacts of one job of a batch, named
+ * after the job's id.
  *
- * A marker lies in it until the job's result is written: what a job left there
- * that has no result is removed before the job is run again. A directory that
- * has something in it and no marker is somebody else's, and is not touched.
+ * The directory contains a marker until the job's result is written. If a
+ * marker is found, the job had no result: its files are removed before it runs
+ * again. A directory that is not empty and has no marker is not changed.
  */
 #ifndef REMIT_BATCH_DIRECTORY_H
 #define REMIT_BATCH_DIRECTORY_H
@@ -12,23 +12,25 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* With its NUL: what a file may be called. */
+/* The longest name of a file, with its NUL. */
 #define BATCH_DIRECTORY_NAME 256
 
 /*
- * The name for an id (JSON: 7 or "seven"). No two ids have the same, and each
- * has only letters, digits and "_-.%", with "-" and "." not at the beginning.
+ * Make the name for an id (JSON: 7 or "seven"). Different ids have different
+ * names. A name consists of letters, digits and "_-.%", and does not begin with
+ * "-" or ".". Returns -1 if the id is neither a string nor an integer.
  */
 int batch_directory_name(const char *id,
 			 char out[BATCH_DIRECTORY_NAME]) must_check;
 
-/* Make the directory of a job below `top`, or empty it if it was begun before.
- * out is a new string. */
+/* Create the directory of a job below `top`, or empty it if it has a marker.
+ *out is its path, a new string. */
 int batch_directory_begin(const char *top, const char *id, char **out,
 			  struct remit_error *err) must_check;
-/* Once more: the first run came to nothing. */
+/* Empty the directory for a second run of the job. */
 int batch_directory_again(const char *path, struct remit_error *err) must_check;
-/* The result is written. A directory with nothing in it goes. */
+/* Remove the marker, once the result is written. An empty directory is
+   removed. */
 void batch_directory_end(const char *path);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "base/digest.h"
 
-/* The slot of an id, or the free one where it would be. Ids that somebody
-   chose to collide cost time, no more: the text decides. */
+/* Returns the slot of an id, or the free slot where it belongs. Ids that were
+   chosen to collide only cost time, since texts are compared. */
 static size_t
 ids_find(const struct batch_ids *s, const char *id)
 {

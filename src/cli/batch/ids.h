@@ -1,6 +1,6 @@
 /*
- * batch_ids: a set of ids. They are all that a batch remembers of each job,
- * so they lie packed behind each other: the text, and about two words more.
+ * batch_ids: a set of ids. They are all that a batch remembers of each job, so
+ * they are stored compactly: the text, and about two machine words.
  */
 #ifndef REMIT_BATCH_IDS_H
 #define REMIT_BATCH_IDS_H
@@ -17,7 +17,8 @@ struct batch_ids {
 #define BATCH_IDS_INIT { .text = { .cap = SIZE_MAX / 2 } }
 
 bool batch_ids_has(const struct batch_ids *s, const char *id);
-/* *is_new says whether it was not there yet. -1 with errno ENOMEM. */
+/* Add an id. *is_new is false if the set already contained it. Returns -1 with
+   errno ENOMEM. */
 int batch_ids_add(struct batch_ids *s, const char *id, bool *is_new) must_check;
 void batch_ids_free(struct batch_ids *s);
 

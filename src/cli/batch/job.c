@@ -8,7 +8,7 @@
 #include "policy/json_value.h"
 #include "policy/nearest.h"
 
-/* What a key's function needs. */
+/* The context of a key's parser. */
 struct job_parsing {
 	struct batch_job *job;
 	const struct policy *base;
@@ -23,7 +23,7 @@ parse_id(const struct job_parsing *t, const json_t *value,
 
 	if (!json_is_integer(value) && !json_is_string(value))
 		return fail(err, REMIT_E_INPUT,
-			    "id: must be a string or a whole number");
+			    "id: must be a string or an integer");
 	if (json_is_string(value) &&
 	    json_value_string(value, &text, "id", err) < 0)
 		return -1;
@@ -104,7 +104,9 @@ parse_file(const json_t *value, struct remit_file *out, const char *place,
 		return json_value_wrong_type(value, "an object", place, err);
 	if (!local || json_object_size(value) != 1 + (path != NULL))
 		return fail(err, REMIT_E_INPUT,
-			    "%s: has local and, if you like, path", place);
+			    "%s: must have \"local\" and may have \"path\", "
+			    "nothing else",
+			    place);
 	snprintf(inner, sizeof(inner), "%s.local", place);
 	if (json_value_string(local, &out->host_path, inner, err) < 0)
 		return -1;
@@ -164,7 +166,7 @@ static const struct key {
 		     struct remit_error *err);
 	bool needed;
 } keys[] = {
-	/* First: what is wrong with the others is said by its name. */
+	/* The id comes first, since errors of the other keys name it. */
 	{ .name = "id", .parse = parse_id },
 	{ .name = "code", .parse = parse_code, .needed = true },
 	{ .name = "name", .parse = parse_name },
@@ -212,7 +214,7 @@ parse_keys(struct batch_job *j, const struct policy *base,
 	json_t *value;
 
 	if (!json_is_object(j->doc))
-		return fail(err, REMIT_E_INPUT, "a job is a JSON object");
+		return fail(err, REMIT_E_INPUT, "a job must be a JSON object");
 	j->exports = base->artifact_export_paths.count > 0;
 	if (parse_key(&t, &keys[0], err) < 0)
 		return -1;

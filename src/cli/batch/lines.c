@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* Wait for more of the file, or for the end of all waiting. */
+/* Wait until the file is readable, or l->stop_fd is. */
 static int
 wait_for_input(struct batch_lines *l, struct remit_error *err)
 {
@@ -19,7 +19,7 @@ wait_for_input(struct batch_lines *l, struct remit_error *err)
 	return 0;
 }
 
-/* More of the file; at its end, or once stopped, there is none. */
+/* Read the next piece. At the end of the file, or once stopped, it is empty. */
 static int
 lines_refill(struct batch_lines *l, struct remit_error *err)
 {
@@ -82,7 +82,7 @@ batch_lines_next(struct batch_lines *l, struct remit_error *err)
 		l->at += len;
 		l->end += len;
 	}
-	/* A line that was stopped in its middle is none. */
+	/* A stop in the middle of a line drops the line. */
 	if (l->end == begin || l->is_stopped)
 		return BATCH_LINES_END;
 	l->number++;

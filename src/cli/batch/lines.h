@@ -1,5 +1,5 @@
 /*
- * batch_lines: a file of lines, read one at a time and never as a whole.
+ * batch_lines: reads a file line by line, never as a whole.
  *
  *	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, max);
  *	while (batch_lines_next(&l, err) == BATCH_LINES_GIVEN)
@@ -14,15 +14,15 @@
 #include "base/error.h"
 
 struct batch_lines {
-	int fd;	     /* borrowed */
-	int stop_fd; /* once it is readable there are no more lines; or -1 */
+	int fd;		 /* borrowed */
+	int stop_fd;	 /* when it is readable, reading stops; or -1 */
 	struct buf line; /* the last line, without its newline */
 	uint64_t number; /* of that line, from 1 */
-	uint64_t end;	 /* how many bytes of the file are behind us */
-	bool is_long;	 /* longer than the cap of `line`, which is empty */
-	bool is_torn;	 /* the file ended before its newline */
+	uint64_t end;	 /* how many bytes of the file were consumed */
+	bool is_long; /* the line exceeds the cap of `line`, which is empty */
+	bool is_torn; /* the last line has no newline */
 	bool is_stopped;
-	size_t at, have; /* of `piece` */
+	size_t at, have; /* offsets in `piece` */
 	char piece[64 * 1024];
 };
 
@@ -39,12 +39,12 @@ enum batch_lines_answer {
 
 enum batch_lines_answer batch_lines_next(struct batch_lines *l,
 					 struct remit_error *err) must_check;
-/* Nothing but blanks. */
+/* Returns true if the line consists of blanks only. */
 bool batch_lines_is_blank(const struct batch_lines *l);
 void batch_lines_free(struct batch_lines *l);
 
-/* How many lines of a regular file are not blank, read from its beginning
-   without moving in it. -1: it cannot be read so. */
+/* Returns how many lines of a regular file are not blank. The file offset does
+   not move. Returns -1 if the file cannot be read with pread(). */
 int64_t batch_lines_count(int fd);
 
 #endif

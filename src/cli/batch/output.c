@@ -9,18 +9,18 @@
 
 #include "cli/batch/lines.h"
 
-/* ---- what an earlier batch has finished ---- */
+/* ---- results of an earlier batch ---- */
 
-/* Two outputs of 1 GiB, each byte of them escaped, and room to spare. */
+/* Two outputs of 1 GiB with each byte escaped, and a margin. */
 #define RESULT_MAX ((size_t)16 << 30)
 
-/* What every result begins with. */
+/* The first bytes of every result. */
 static const char head[] = "{\"id\":";
 
 static void
 line_key(char out[32], unsigned long long line)
 {
-	/* No id looks like this: those begin with a digit, '-' or '"'. */
+	/* No id looks like this: ids begin with a digit, '-' or '"'. */
 	snprintf(out, 32, "line %llu", line);
 }
 
@@ -29,8 +29,8 @@ no_result(const struct batch_lines *l, const char *name,
 	  struct remit_error *err)
 {
 	fail(err, REMIT_E_INPUT,
-	     "%s: line %llu is not a result of remit batch, so nothing is "
-	     "added to this file",
+	     "%s: line %llu is not a result of \"remit batch\", so Remit does "
+	     "not add to this file",
 	     name, (unsigned long long)l->number);
 	return -1;
 }
@@ -57,8 +57,8 @@ add_line(const struct batch_lines *l, const char *name, struct batch_ids *done,
 	return 0;
 }
 
-/* Only what looks like a result that was begun: another file may be one line
-   without a newline, and be of use to somebody. */
+/* Cut only what looks like the beginning of a result: the user may have named
+   another file, which consists of one line without a newline. */
 static int
 cut_torn_line(const struct batch_lines *l, const char *name,
 	      struct remit_error *err)
@@ -68,15 +68,15 @@ cut_torn_line(const struct batch_lines *l, const char *name,
 	if (l->is_long || memcmp(buf_text(&l->line), head, known) != 0)
 		return no_result(l, name, err);
 	if (ftruncate(l->fd, (off_t)(l->end - l->line.len)) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "cut the torn line off %s",
-				name);
+		return fail_sys(err, REMIT_E_KERNEL,
+				"cut off the incomplete last line of %s", name);
 	return 0;
 }
 
 /*
- * Add what has a result in the file to *done. A last line without its newline
- * is cut off: the batch ended while it was written. Nothing is cut and -1
- * returned if a line is not a result.
+ * Add the ids of all results in the file to *done. A last line without its
+ * newline is cut off: the batch was killed while it wrote the line. Returns -1
+ * and cuts nothing if a line is not a result.
  */
 static int
 batch_resume_read(int fd, const char *name, struct batch_ids *done,
@@ -114,7 +114,8 @@ fail_with(struct remit_error *err, const char *remedy)
 	return -1;
 }
 
-/* A batch that reads what it writes would never end, or destroy its jobs. */
+/* A batch that reads its own results would never end, or would destroy its
+   jobs. */
 static int
 check_other(const struct batch_output *o, const struct stat *st, int input,
 	    struct remit_error *err)
@@ -129,7 +130,7 @@ check_other(const struct batch_output *o, const struct stat *st, int input,
 	return 0;
 }
 
-/* What is in the file already. */
+/* Handle results that the file already contains. */
 static int
 prepare_existing(const struct batch_output *o, const struct stat *st,
 		 enum batch_output_mode mode, struct batch_ids *done,
@@ -151,10 +152,9 @@ prepare_existing(const struct batch_output *o, const struct stat *st,
 	}
 	if (!st->st_size)
 		return 0;
-	fail(err, REMIT_E_INPUT, "%s: there is something in it already",
-	     o->name);
-	return fail_with(err, "Use --resume to go on from there, or --force "
-			      "to begin anew.");
+	fail(err, REMIT_E_INPUT, "%s is not empty", o->name);
+	return fail_with(err, "Use --resume to continue with its results, or "
+			      "--force to overwrite them.");
 }
 
 static int
@@ -168,8 +168,8 @@ open_file(struct batch_output *o, const char *path, enum batch_output_mode mode,
 	if (o->fd < 0)
 		return fail_sys(err, REMIT_E_INPUT, "open %s", path);
 	if (flock(o->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return fail(err, REMIT_E_BUSY, "%s: another batch writes to it",
-			    path);
+		return fail(err, REMIT_E_BUSY,
+			    "%s: another batch is writing to it", path);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ batch_output_open(struct batch_output *o, const char *path,
 	return 0;
 }
 
-/* Take the beginning of a line back, if it is the last thing in a file. */
+/* Remove an incomplete line from the end of a regular file. */
 static void
 undo_partial_write(const struct batch_output *o, size_t written)
 {
@@ -206,7 +206,7 @@ undo_partial_write(const struct batch_output *o, size_t written)
 		lseek(o->fd, at - (off_t)written, SEEK_SET);
 }
 
-/* Somebody may have given us a pipe that does not block. */
+/* The output may be a non-blocking pipe. */
 static int
 wait_until_writable(const struct batch_output *o)
 {
@@ -221,7 +221,8 @@ batch_output_write(const struct batch_output *o, const struct buf *line,
 {
 	size_t written = 0;
 
-	/* A file takes the line at once, unless it is full. */
+	/* A regular file accepts the whole line at once, unless the disk is
+	   full. */
 	while (written < line->len) {
 		ssize_t n =
 			write(o->fd, line->data + written, line->len - written);

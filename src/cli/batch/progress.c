@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* ---- in numbers and in words ---- */
+/* ---- counts ---- */
 
 void
 batch_count_add(struct batch_count *c, const struct batch_result *r)
@@ -51,10 +51,10 @@ batch_count_show(const struct batch_count *c, uint64_t wall_ms, struct buf *out)
 			rate < 10 ? 1 : 0, rate);
 }
 
-/* ---- on one line of a terminal ---- */
+/* ---- the progress bar ---- */
 
 #define GAUGE	      30
-#define GAUGE_COLUMNS 80 /* a narrower terminal has no place for it */
+#define GAUGE_COLUMNS 80 /* a narrower terminal shows no gauge */
 #define COLUMNS_MIN   20
 
 static const char clear[] = "\r\x1b[K";
@@ -95,7 +95,7 @@ batch_bar_show(const struct batch_bar *b, const struct batch_count *c,
 	       uint64_t wall_ms, unsigned columns, struct buf *out)
 {
 	uint64_t done = c->written + c->skipped;
-	/* A file may grow while it is read. */
+	/* The file may grow while the batch reads it. */
 	uint64_t total = b->total > done ? b->total : done;
 	double rate = batch_count_rate(c, wall_ms);
 	unsigned most = columns > COLUMNS_MIN ? columns - 1 : COLUMNS_MIN - 1;
@@ -111,7 +111,7 @@ batch_bar_show(const struct batch_bar *b, const struct batch_count *c,
 		     (unsigned long long)(c->written - c->good)) < 0 ||
 	    (b->total && add_left(c, done, total, wall_ms, out) < 0))
 		return -1;
-	/* A line that is too long would scroll. */
+	/* A longer line would scroll the terminal. */
 	if (out->len > most) {
 		out->len = most;
 		out->data[most] = '\0';
@@ -128,7 +128,7 @@ columns_of(int fd)
 								: 80;
 }
 
-/* A terminal that is gone is no reason to end. */
+/* Ignore errors: the batch continues if the terminal is gone. */
 static void
 write_bar(const char *text, size_t len)
 {

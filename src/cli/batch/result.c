@@ -4,7 +4,7 @@
 
 #include "client/result_view.h"
 
-/* As one line, behind its id. */
+/* Write a result as one line that begins with the id. */
 static int
 write_line(struct buf *out, const struct result_heading *heading,
 	   const struct remit_result *res, struct remit_error *err)
@@ -22,7 +22,7 @@ batch_result_of_run(struct batch_result *out, const char *id,
 	int known = status_find(remit_result_status(res));
 	const struct result_heading heading = { .id = id };
 
-	/* A shared keeper may be newer than we are. */
+	/* A newer shared keeper may use statuses that are unknown here. */
 	out->status = known < 0 ? STATUS_INTERNAL : (enum status)known;
 	out->is_good = remit_result_exit_code(res) == 0;
 	return write_line(&out->line, &heading, res, err);
@@ -66,7 +66,7 @@ batch_result_free(struct batch_result *r)
 	free(r->directory);
 }
 
-/* ---- in their sequence ---- */
+/* ---- the order of results ---- */
 
 #define BYTES_MAX ((size_t)64 * 1024 * 1024)
 
@@ -74,7 +74,7 @@ int
 batch_sequence_init(struct batch_sequence *o, size_t capacity)
 {
 	*o = (struct batch_sequence){ .capacity = capacity };
-	/* What comes as it comes waits in one place, for a moment. */
+	/* Without an order, one slot is enough. */
 	o->slots = calloc(capacity ? capacity : 1, sizeof(*o->slots));
 	return o->slots ? 0 : -1;
 }
@@ -84,7 +84,7 @@ batch_sequence_has_space(const struct batch_sequence *o, uint64_t sequence)
 {
 	if (!o->capacity)
 		return true;
-	/* The first one need not wait: the others wait for it. */
+	/* The first missing one never waits, since the others wait for it. */
 	return sequence == o->next ||
 	       (sequence - o->next < o->capacity && o->bytes < BYTES_MAX);
 }

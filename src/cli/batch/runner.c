@@ -41,8 +41,8 @@ batch_runner_close(struct batch_runner *d)
 	pthread_cond_destroy(&d->replaced);
 }
 
-/* Nobody begins a run with a keeper that is lost: so its last user leaves
-   soon, and replaces it. */
+/* Wait for a working keeper. No run starts with a lost keeper, so its last user
+   leaves soon, and replaces it. */
 static int
 runner_enter(struct batch_runner *d, struct remit_error *err)
 {
@@ -95,14 +95,14 @@ run_twice(struct batch_runner *d, const struct remit_job *job,
 		return 0;
 	if (err->code != REMIT_E_GONE)
 		return -1;
-	/* What came out of the first run would be in the way of the second. */
+	/* Files that the first run exported would block those of the second. */
 	if (job->artifacts_dir &&
 	    batch_directory_again(job->artifacts_dir, err) < 0)
 		return -1;
 	return run_once(d, job, out, err);
 }
 
-/* False once there is nothing to wait for. */
+/* Returns false when the batch stops. */
 static bool
 wait_a_while(const struct batch_runner *d, int *ms)
 {
@@ -138,7 +138,7 @@ batch_runner_answers(struct batch_runner *d, struct remit_error *err)
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res;
 
-	/* A living keeper refuses this, and builds no jail for it. */
+	/* A working keeper refuses this policy without building a jail. */
 	job.policy_json = "no policy";
 	if (run_twice(d, &job, &res, err) < 0)
 		return false;

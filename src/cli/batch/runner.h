@@ -1,6 +1,6 @@
 /*
- * batch_runner: the keeper of a batch, for all its threads. One that died is
- * replaced, and one that has too much to do is asked again later.
+ * batch_runner: runs jobs with the keeper that all threads of a batch share. A
+ * keeper that died is replaced; a busy one is tried again later.
  */
 #ifndef REMIT_BATCH_RUNNER_H
 #define REMIT_BATCH_RUNNER_H
@@ -11,26 +11,26 @@
 #include "base/error.h"
 
 struct batch_runner {
-	bool is_private; /* no shared keeper will do */
-	int stop_fd;	 /* borrowed; readable: do not wait any more */
+	bool is_private; /* only a private keeper can run the policy */
+	int stop_fd;	 /* borrowed; when it is readable, waiting stops */
 	pthread_mutex_t lock;
 	pthread_cond_t replaced;
-	struct remit *remit;	/* NULL: it could not be replaced */
-	struct remit_error why; /* why not */
-	bool is_lost;		/* somebody has found it dead */
-	unsigned users;		/* runs that last */
+	struct remit *remit;	/* NULL: replacing the keeper failed */
+	struct remit_error why; /* the error, if `remit` is NULL */
+	bool is_lost;		/* a thread found it dead */
+	unsigned users;		/* running jobs */
 };
 
 int batch_runner_open(struct batch_runner *d, bool is_private, int stop_fd,
 		      struct remit_error *err) must_check;
 /*
- * remit_run(), once more if the keeper dies on the way. The answer may be
- * busy or interrupted once stop_fd is readable.
+ * Like remit_run(), but runs the job a second time if the keeper dies. The
+ * result is "busy" or "interrupted" only once stop_fd is readable.
  */
 int batch_runner_run(struct batch_runner *d, const struct remit_job *job,
 		     struct remit_result **out,
 		     struct remit_error *err) must_check;
-/* Whether there is a keeper that answers. If not, *err says why. */
+/* Returns true if the keeper answers; else *err has the reason. */
 bool batch_runner_answers(struct batch_runner *d,
 			  struct remit_error *err) must_check;
 void batch_runner_close(struct batch_runner *d);

@@ -1,5 +1,6 @@
 /*
- * batch: a file of jobs, one a line, and a file of results, one a line.
+ * batch: runs the jobs of a file, one per line, and writes their results, one
+ * per line.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -25,12 +26,11 @@
 
 struct batch_options {
 	bool unordered, resume, force, quiet;
-	uint64_t threads;   /* -j, or as many as there are processors */
-	const char *output; /* NULL: standard output */
-	const char *input;  /* NULL or "-": standard input */
-	const char *audit;  /* NULL: none */
-	const char *
-		artifacts; /* the directory of the jobs' directories, or NULL */
+	uint64_t threads;      /* -j, or the number of processors */
+	const char *output;    /* NULL: standard output */
+	const char *input;     /* NULL or "-": standard input */
+	const char *audit;     /* NULL: none */
+	const char *artifacts; /* the parent of each job's directory, or NULL */
 	struct flags flags;
 };
 
@@ -60,9 +60,9 @@ static const struct option batch_option_rows[] = {
 		.value = "N",
 		.example = "4",
 		.fallback = "the number of processors",
-		.help = "run this many jobs at once, from 1 to 64",
-		.detail = "Only the processors that this process may use "
-			  "count.",
+		.help = "run at most N jobs at once, from 1 to 64",
+		.detail = "By default N is the number of processors that this "
+			  "process may use.",
 		.min = 1,
 		.max = BATCH_THREADS_MAX,
 		AT(threads),
@@ -70,9 +70,10 @@ static const struct option batch_option_rows[] = {
 	{
 		.name = "unordered",
 		.kind = OPTION_FLAG,
-		.help = "write results as the jobs end, not in their order",
+		.help = "write results as jobs end, not in the order of the "
+			"jobs",
 		.detail = "Without this option the results have the order of "
-			  "the jobs, and Remit begins at most 4 _N_ jobs ahead "
+			  "the jobs, and Remit starts at most 4 _N_ jobs ahead "
 			  "of the first one without a result.",
 		AT(unordered),
 	},
@@ -89,13 +90,12 @@ static const struct option batch_option_rows[] = {
 	{
 		.name = "resume",
 		.kind = OPTION_FLAG,
-		.help = "run only jobs that have no result in the file of "
-			"--output, and add theirs",
-		.detail =
-			"A last line without its end, as a crash may leave "
-			"it, is cut off first. A line that was not a job runs "
-			"once it is corrected. Standard output may have been "
-			"written to the file before.",
+		.help = "run only the jobs that have no result in the file of "
+			"--output, and append their results",
+		.detail = "An incomplete last line, as a crash may leave it, "
+			  "is cut off first. A line that was not a valid job "
+			  "runs once you have corrected it. The file may also "
+			  "be a redirected standard output.",
 		AT(resume),
 	},
 	{
@@ -108,8 +108,8 @@ static const struct option batch_option_rows[] = {
 		.name = "quiet",
 		.kind = OPTION_FLAG,
 		.help = "show no progress bar and no summary",
-		.detail = "Both appear only if stderr is a terminal, and the "
-			  "bar only if results do not go to a terminal.",
+		.detail = "Both appear only if stderr is a terminal; the bar "
+			  "also requires that results do not go to a terminal.",
 		AT(quiet),
 	},
 	{
@@ -118,7 +118,7 @@ static const struct option batch_option_rows[] = {
 		.value = "FILE",
 		.example = "audit.jsonl",
 		.help = "append a line about each run to this file",
-		.detail = "*remit run* describes it.",
+		.detail = "See *remit run*.",
 		AT(audit),
 	},
 	{
@@ -128,23 +128,22 @@ static const struct option batch_option_rows[] = {
 		.example = "./out",
 		.help = "write the files that --export names into a folder "
 			"for each job, below this one",
-		.detail = "The patterns may also come from a job's own policy. "
-			  "The folder's name is the id: letters, digits, "
-			  "_\\__, and after the first character _-_ and _._ "
-			  "stand for themselves. Other bytes become _%XX_, as "
-			  "does the first digit of an id that is text and "
-			  "looks like a number; _%n5_ is -5, and a name of "
-			  "more than 255 bytes ends in _%%_ and the SHA-256 of "
-			  "the id. Until the result is written, the folder "
-			  "has the file _.remit-unfinished_: *--resume* "
-			  "empties such a folder first. Nothing else in the "
-			  "folder is changed.",
+		.detail = "A job's own policy may name the patterns, too. The "
+			  "folder's name is the id: letters, digits, _\\__, "
+			  "and after the first character _-_ and _._ stay as "
+			  "they are. Other bytes become _%XX_, and so does the "
+			  "first digit of an id that is text but looks like a "
+			  "number; _%n5_ is -5, and a name of more than 255 "
+			  "bytes ends in _%%_ and the SHA-256 of the id. Until "
+			  "the result is written, the folder contains the file "
+			  "_.remit-unfinished_; *--resume* first empties such "
+			  "a folder. Other existing folders are not changed.",
 		AT(artifacts),
 	},
 	{ 0 },
 };
 
-/* Fill in what was not given, and check what was. */
+/* Set defaults, and check combinations of options. */
 static int
 batch_options_settle(struct batch_options *o, struct remit_error *err)
 {
@@ -159,14 +158,14 @@ batch_options_settle(struct batch_options *o, struct remit_error *err)
 	return 0;
 }
 
-/* What leaves a jail needs a place. */
+/* Exported files need a directory. */
 static int
 batch_options_check(const struct batch_options *o, const struct policy *p,
 		    struct remit_error *err)
 {
 	if (p->artifact_export_paths.count && !o->artifacts)
 		return fail(err, REMIT_E_INPUT,
-			    "--export needs a folder for the files: "
+			    "--export needs a folder for the files: add "
 			    "--artifacts DIR");
 	return 0;
 }
@@ -179,7 +178,7 @@ batch_options_free(struct batch_options *o)
 
 /* ---- files ---- */
 
-/* A descriptor of our own, whatever it was opened from. */
+/* Returns a new descriptor of the input. */
 static int
 open_input(const struct batch_options *o, struct remit_error *err)
 {
@@ -192,7 +191,7 @@ open_input(const struct batch_options *o, struct remit_error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "open %s", name);
 	if (S_ISDIR(st.st_mode))
-		return fail(err, REMIT_E_INPUT, "%s: it is a folder", name);
+		return fail(err, REMIT_E_INPUT, "%s is a folder", name);
 	return take_fd(&fd);
 }
 
@@ -213,7 +212,7 @@ output_mode(const struct batch_options *o)
 	return o->force ? BATCH_OUTPUT_FORCE : BATCH_OUTPUT_NEW;
 }
 
-/* Where results scroll by, a bar would only be in their way. */
+/* Show the bar only if the results do not scroll on the same terminal. */
 static void
 prepare_bar(struct batch_bar *bar, const struct batch_options *o, int input,
 	    int output)
@@ -240,7 +239,7 @@ now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* A signal that is ignored stays so: that is what nohup(1) is for. */
+/* An ignored signal stays ignored, as nohup(1) intends. */
 static int
 watch_signals(sigset_t *watched)
 {
@@ -253,14 +252,14 @@ watch_signals(sigset_t *watched)
 		    old.sa_handler != SIG_IGN)
 			sigaddset(watched, wanted[i]);
 	sigprocmask(SIG_BLOCK, watched, NULL);
-	/* Pipes nobody reads and files that may not grow are errors of write,
-	   which knows what is to be tidied up. */
+	/* A broken pipe and a file over its limit must fail in write(), so that
+	   an incomplete line is removed. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	return signalfd(-1, watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Until the last thread has ended. */
+/* Wait until the last thread has ended. */
 static void
 watch_batch(struct batch *b, const struct batch_bar *bar, int signals,
 	    uint64_t begun_ms)
@@ -284,7 +283,7 @@ watch_batch(struct batch *b, const struct batch_bar *bar, int signals,
 			continue;
 		if (interrupted) {
 			batch_bar_clear(bar);
-			_exit(INTERRUPTED); /* the keeper ends all runs */
+			_exit(INTERRUPTED); /* the keeper then ends all runs */
 		}
 		interrupted = true;
 		batch_stop(b, BATCH_INTERRUPTED, NULL);
@@ -296,13 +295,14 @@ print_how_to_resume(const struct batch_options *o)
 {
 	if (o->output)
 		fprintf(stderr,
-			"       The same command with --resume%s goes "
-			"on from here.\n",
+			"       To continue, run the same command with "
+			"--resume%s.\n",
 			o->force ? " instead of --force" : "");
 	else
-		fprintf(stderr, "       If they went to a file, the same "
-				"command with --resume --output FILE\n"
-				"       goes on from here.\n");
+		fprintf(stderr,
+			"       If the results went to a file, continue with "
+			"the same command and\n"
+			"       --resume --output FILE.\n");
 }
 
 static int
@@ -342,8 +342,8 @@ run_batch(const struct batch_options *o, struct batch *b,
 		return -1;
 	watch_batch(b, bar, signals, begun_ms);
 	batch_bar_clear(bar);
-	/* All is written. A keeper that takes its time to leave must not hold
-	   up whoever wants to leave at once. */
+	/* All results are written. While the keeper ends, signals may kill this
+	   process again. */
 	sigprocmask(SIG_UNBLOCK, &watched, NULL);
 	batch_finish(b);
 	return print_end(o, b, now_ms() - begun_ms);
@@ -404,16 +404,9 @@ const struct command command_batch = {
 	.options = {
 		.name = "batch",
 		.usage = "[OPTION...] [FILE]",
-		.summary = "run many jobs, one a line",
+		.summary = "run many jobs, one per line",
 		.notes =
-			"FILE, or standard input, has one job per line, a JSON "
-			"object: code, and optionally id (default: the number "
-			"of the line), name, argv, stdin, files and policy, "
-			"which changes what the options say. Each job gets one "
-			"line: its id and its result.\n\n"
-			"Exit code: 0 if each job has run, however it ended; "
-			"125 if some were refused or Remit failed; 130 if "
-			"interrupted; 141 if nothing reads the results.",
+			"FILE, or standard input, has one job per line: a JSON object with code, and optionally id (default: the number of the line), name, argv, stdin, files and policy, which changes the policy of the options. For each job Remit writes one line with the id and the result.\n\nExit code: 0 if each job ran, however it ended; 125 if jobs were refused or Remit failed; 130 if interrupted; 141 if nothing reads the results.",
 		.tables = {
 			{ .rows = batch_option_rows },
 			FLAGS_TABLE(struct batch_options, flags),

@@ -1,6 +1,6 @@
 /*
- * bench: becomes remit-bench. The benchmark is a program of its own, so that
- * nothing of it is part of the program that is the keeper.
+ * bench: executes remit-bench. The benchmark is a separate program, so that the
+ * program of the keeper contains no part of it.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ bench_command(int argc, char **argv)
 	char path[PATH_MAX];
 	struct remit_error err;
 
-	/* The benchmark reads them itself. Only here is it known which other
-	   command has an option. */
+	/* remit-bench parses the options again. They are checked here too,
+	   since only this program knows which other command has an option. */
 	if (cli_parse(&command_bench, &request, argc, argv, &err) < 0 ||
 	    path_own_dir(&own, &err) < 0)
 		return cli_error(&err);
@@ -33,10 +33,10 @@ bench_command(int argc, char **argv)
 		}
 	}
 	fail_refused(&err, "",
-		     "The Debian package \"remit\", the wheel and \"make "
-		     "install\" have it: install Remit again from one of them.",
-		     "the benchmark is not installed: there is neither "
-		     "%s/remit-bench nor %s/../libexec/remit-bench",
+		     "Install Remit from the Debian package \"remit\", the "
+		     "wheel or \"make install\": these contain it.",
+		     "the benchmark is not installed: neither %s/remit-bench "
+		     "nor %s/../libexec/remit-bench exists",
 		     own, own);
 	return cli_error(&err);
 }

@@ -1,5 +1,5 @@
 /*
- * check: what the validator says of a program, which is not run.
+ * check: shows the findings of the validator for a program, without running it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static const struct option check_rows[] = {
 		.name = "json",
 		.kind = OPTION_FLAG,
 		.help = "print the findings as one JSON object",
-		.detail = "It has ok, and findings, each with line, column, "
-			  "name, value, rule and hint.",
+		.detail = "It has the members ok and findings; each finding "
+			  "has line, column, name, value, rule and hint.",
 		AT(json),
 	},
 	{ 0 },
@@ -59,12 +59,13 @@ check_parse(struct check *c, int argc, char **argv, struct remit_error *err)
 		return -1;
 	if (!c->code == !c->path)
 		return fail(err, REMIT_E_INPUT,
-			    "name a program: remit check FILE, remit check - "
-			    "or remit check -c CODE");
+			    "no program is given: use remit check FILE, remit "
+			    "check - or remit check -c CODE");
 	return 0;
 }
 
-/* Nothing is run; and unless the policy has rules of its own, the usual. */
+/* The tier "static" runs nothing. Unless the policy chooses a validator, use
+   the relaxed one. */
 static int
 make_policy(const struct check *c, struct policy *p, struct remit_error *err)
 {
@@ -108,7 +109,7 @@ run_validator(const struct check *c, struct policy *p, json_t **result,
 	return failed;
 }
 
-/* The exit code, or -1. */
+/* Returns the exit code, or -1. */
 static int
 print_findings(const struct check *c, const json_t *result,
 	       struct remit_error *err)
@@ -125,7 +126,7 @@ print_findings(const struct check *c, const json_t *result,
 			json_string_value(json_object_get(error, "value"));
 
 		return fail(err, REMIT_E_REFUSED,
-			    "the program cannot be looked at: %s: %s",
+			    "the program cannot be checked: %s: %s",
 			    status ? status : "no result", why ? why : "");
 	}
 	if (c->json) {
@@ -163,7 +164,7 @@ const struct command command_check = {
 	.options = {
 		.name = "check",
 		.usage = "[--json] [OPTION...] FILE|-|-c CODE",
-		.summary = "look at a program, and run nothing",
+		.summary = "check a program with the validator, without running it",
 		.tables = {
 			{ .rows = check_rows },
 			FLAGS_TABLE(struct check, flags),

@@ -1,12 +1,12 @@
 /*
- * completion: completion for bash, from the tables.
+ * completion: prints completion for bash, made from the tables of options.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The options of a command, which become words of a bash string. */
+/* Add the options of a command and its subcommands as words. */
 static int
 add_options(const struct command *c, struct buf *out)
 {
@@ -20,7 +20,8 @@ add_options(const struct command *c, struct buf *out)
 	return 0;
 }
 
-/* A case of the command's options, and of its verbs while they are typed. */
+/* Print the bash case for a command: its options, and its subcommands at the
+   second word. */
 static int
 print_case(const struct command *c)
 {
@@ -56,7 +57,7 @@ completion_command(int argc, char **argv)
 	if (cli_parse(&command_completion, &w, argc, argv, &err) < 0)
 		return cli_error(&err);
 	if (w.shell && strcmp(w.shell, "bash") != 0) {
-		fail(&err, REMIT_E_INPUT, "only bash is known");
+		fail(&err, REMIT_E_INPUT, "completion exists only for bash");
 		return cli_error(&err);
 	}
 	printf("_remit() {\n"

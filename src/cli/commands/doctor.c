@@ -1,5 +1,5 @@
 /*
- * doctor: what this machine and this user can enforce, found out by doing it.
+ * doctor: shows what this machine and this user can enforce, by trying it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +28,11 @@ print_tiers(const struct host *h, bool python)
 	       local ? "works here" : "does not work here");
 	if (!local && python && tier_works(h, TIER_LANDLOCK))
 		printf("The tier \"landlock\", a weaker wall, works here if "
-		       "you "
-		       "name it: --preset landlock.\n");
+		       "you choose it: --preset landlock.\n");
 }
 
-/* What an ordinary user without a delegated cgroup will stumble over. */
+/* Explain the limits that surprise an ordinary user without a delegated
+   cgroup. */
 static void
 print_bound(const struct policy *p, const struct host *h)
 {
@@ -41,17 +41,16 @@ print_bound(const struct policy *p, const struct host *h)
 	if (h->can[CAN_CGROUP_MEMORY].yes || tiers[p->tier].bare)
 		return;
 	memory_bound_compute(&b, p, h);
-	printf("Without a memory cgroup this policy leaves %llu MiB of address "
-	       "space, and sqlite\ncannot lock: --preset scientific accepts a "
-	       "limit of each process instead.\n",
+	printf("Without a memory cgroup, this policy limits the address space "
+	       "to %llu MiB, and sqlite\ncannot lock: --preset scientific "
+	       "accepts a limit for each process instead.\n",
 	       (unsigned long long)b.address_space >> 20);
 }
 
-#define NO_CACHE_COST                                               \
-	"Each start probes this machine and asks the interpreter "  \
-	"again, which makes it several times slower; matplotlib "   \
-	"builds its font list in each run, and packages cannot be " \
-	"installed."
+#define NO_CACHE_COST                                                     \
+	"Without it, each start probes this machine and the interpreter " \
+	"again and is several times slower, matplotlib builds its font "  \
+	"list in each run, and packages cannot be installed."
 
 static void
 print_cache(const struct remit_error *cache)
@@ -59,7 +58,7 @@ print_cache(const struct remit_error *cache)
 	static const char form[] = "     %-26s   %s%s\n";
 
 	printf("%-4s %-26s %s\n", cache ? "no" : "yes", "cache",
-	       "remember what was found out here");
+	       "remember what Remit found out about this machine");
 	if (!cache)
 		return;
 	printf(form, "", "optional: ", cache->message);
@@ -157,7 +156,7 @@ examine_host(const struct doctor *d, struct remit_error *err)
 	struct remit_error python, cache;
 	bool bad, uncached;
 
-	/* Do not use the cache: the user wants to know the state of now. */
+	/* Do not use the cache: the user wants the current state. */
 	if (cli_policy(&d->flags, &policy, err) < 0 ||
 	    site_find_host(&site, err) < 0 ||
 	    probe_host(&site.host, site.runtime_dir, err) < 0)
@@ -183,7 +182,8 @@ doctor_command(int argc, char **argv)
 	if (cli_parse(&command_doctor, &d, argc, argv, &err) < 0)
 		return cli_error(&err);
 	if (d.clean) {
-		printf("%u left groups and %u workspaces removed\n",
+		printf("removed %u cgroups and %u workspaces of killed "
+		       "keepers\n",
 		       cgroup_home_clean(true), workspace_clean());
 		return 0;
 	}
@@ -201,8 +201,8 @@ static const struct option doctor_rows[] = {
 	{
 		.name = "clean",
 		.kind = OPTION_FLAG,
-		.help = "only remove what killed keepers left: cgroups and "
-			"workspaces",
+		.help = "only remove cgroups and workspaces that killed "
+			"keepers left behind",
 		OPTION_AT(struct doctor, clean),
 	},
 	{ 0 },
@@ -212,7 +212,7 @@ const struct command command_doctor = {
 	.options = {
 		.name = "doctor",
 		.usage = "[--json] [--clean] [OPTION...]",
-		.summary = "find out what this machine can enforce",
+		.summary = "show what this machine can enforce",
 		.tables = {
 			{ .rows = doctor_rows },
 			FLAGS_TABLE(struct doctor, flags),

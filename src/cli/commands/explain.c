@@ -1,5 +1,5 @@
 /*
- * explain: the plan for a policy on this machine, as a table.
+ * explain: shows the plan for a policy on this machine, as a table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ const struct command command_explain = {
 	.options = {
 		.name = "explain",
 		.usage = "[--json] [OPTION...]",
-		.summary = "show what would keep each field of a policy here",
+		.summary = "show what would enforce each field of a policy on this machine",
 		.tables = {
 			{ .rows = explain_rows },
 			FLAGS_TABLE(struct request, flags),

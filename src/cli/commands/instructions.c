@@ -1,5 +1,5 @@
 /*
- * instructions: what to tell a model about a policy and its tools.
+ * instructions: prints what a model should know about a policy and its tools.
  */
 #include <stdio.h>
 
@@ -65,7 +65,7 @@ static const struct option instructions_rows[] = {
 	{
 		.name = "session",
 		.kind = OPTION_FLAG,
-		.help = "for cells of a session, whose variables stay, "
+		.help = "describe cells of a session, whose variables stay, "
 			"instead of programs",
 		OPTION_AT(struct wanted, session),
 	},
@@ -76,15 +76,12 @@ const struct command command_instructions = {
 	.options = {
 		.name = "instructions",
 		.usage = "[--session] [OPTION...]",
-		.summary = "write what a model should be told of a policy and "
-			   "its tools",
+		.summary = "print what a model should know about a policy and its tools",
 		.tables = {
 			{ .rows = instructions_rows },
 			{ .rows = tool_option_rows,
 			  OPTION_AT(struct wanted, tools),
-			  .man = "*--tool* and the options that belong to it "
-				 "are those of *remit run*. No tool is "
-				 "called." },
+			  .man = "*--tool* and the options that belong to it are described at *remit run*. No tool is called." },
 			FLAGS_TABLE(struct wanted, flags),
 		},
 	},

@@ -1,6 +1,6 @@
 /*
- * keeper: the trusted process itself. Doors start a private one; --listen
- * gives one to all clients of a user.
+ * keeper: runs the trusted process. Frontends start a private keeper with --fd;
+ * --listen starts a shared one for all clients of a user.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define FD_MAX	  1023
 #define NO_FD	  UINT64_MAX
 
-/* A terminal's input is not for a keeper. */
+/* The keeper must not read the terminal's input. */
 static void
 close_stdin(void)
 {
@@ -29,8 +29,8 @@ close_stdin(void)
 	}
 }
 
-/* The directory of the usual place; a named path's directory is the caller's.
- */
+/* Create the directory of the default socket. If a path is given, its directory
+   must exist. */
 static int
 make_directory(const char *path, struct remit_error *err)
 {
@@ -43,12 +43,14 @@ make_directory(const char *path, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
 	if (lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    st.st_uid != geteuid())
-		return fail(err, REMIT_E_INPUT, "%s is not a folder of yours",
+		return fail(err, REMIT_E_INPUT,
+			    "%s is not a folder that belongs to you",
 			    directory);
 	return 0;
 }
 
-/* systemd's protocol (sd_listen_fds(3)): the first socket is descriptor 3. */
+/* Returns true if systemd passed a socket (sd_listen_fds(3)): the first is
+   descriptor 3. */
 static bool
 is_activated(void)
 {
@@ -61,7 +63,7 @@ is_activated(void)
 
 struct keeper_call {
 	struct keeper_options opt;
-	uint64_t control_fd; /* NO_FD, or for the frontend that started it */
+	uint64_t control_fd; /* the control socket of the frontend, or NO_FD */
 	struct flags flags;
 	struct policy policy;
 	char usual[108];
@@ -83,7 +85,7 @@ keeper_settle(struct keeper_call *c, struct remit_error *err)
 	c->opt.listen_path = c->usual;
 	if (path_keeper_socket(c->usual, sizeof(c->usual)) < 0)
 		return fail(err, REMIT_E_INPUT,
-			    "XDG_RUNTIME_DIR is not set: name a socket with "
+			    "XDG_RUNTIME_DIR is not set: choose a socket with "
 			    "--listen PATH");
 	return make_directory(c->usual, err);
 }
@@ -97,7 +99,7 @@ keeper_serve(struct keeper_call *c, struct remit_error *err)
 		c->opt.policy = &c->policy;
 		close_stdin();
 	} else {
-		/* Whatever else the caller had open is not ours. */
+		/* Close all other descriptors that were inherited. */
 		syscall(SYS_close_range, c->opt.control_fd + 1, ~0u, 0);
 	}
 	return keeper_main(&c->opt, err);
@@ -126,11 +128,10 @@ static const struct option keeper_rows[] = {
 		.value = "PATH",
 		.example = "/run/user/1000/remit.sock",
 		.fallback = "$XDG_RUNTIME_DIR/remit/keeper.sock",
-		.help = "listen at this socket, of mode 0600",
-		.detail =
-			"Other commands look for a keeper at the default; for "
-			"root without _$XDG\\_RUNTIME\\_DIR_ that is "
-			"_/run/remit/keeper.sock_.",
+		.help = "listen at this socket, which gets mode 0600",
+		.detail = "Other commands look for a keeper at the default "
+			  "path. For root without _$XDG\\_RUNTIME\\_DIR_ it is "
+			  "_/run/remit/keeper.sock_.",
 		OPTION_AT(struct keeper_call, opt.listen_path),
 	},
 	{
@@ -141,10 +142,10 @@ static const struct option keeper_rows[] = {
 		.help = "append a line about each run to this file; SIGHUP "
 			"opens it again",
 		.detail =
-			"Every run gets a line, as in *AUDIT*, even if its "
-			"caller has left. A separate process writes and syncs "
-			"the lines, so that no run waits for the disk; it has "
-			"received a line before the caller receives the "
+			"Every run gets a line, as described in *AUDIT*, even "
+			"if its caller has left. A separate process writes and "
+			"syncs the lines, so that no run waits for the disk; "
+			"it receives the line before the caller receives the "
 			"result. While it cannot write, runs are refused. Send "
 			"SIGHUP after moving the file away.",
 		OPTION_AT(struct keeper_call, opt.audit_path),
@@ -166,9 +167,7 @@ const struct command command_keeper = {
 		.usage = "[--listen PATH] [--audit FILE] [OPTION...]",
 		.summary = "serve all runs of this user, with warm starts",
 		.notes =
-			"For the policy of these options, interpreters wait "
-			"from the beginning; for another policy they wait after "
-			"its first run.",
+			"For the policy of these options, warm interpreters wait from the start; for another policy they wait after its first run.",
 		.tables = {
 			{ .rows = keeper_rows },
 			FLAGS_TABLE(struct keeper_call, flags),

@@ -1,5 +1,5 @@
 /*
- * logs: the last runs of the shared keeper.
+ * logs: shows the last runs of the shared keeper.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ print_run(const json_t *run)
 	       status, tier, start, (long long)bytes, wall, cpu);
 }
 
-/* All of them, or the one that is named. How many. */
+/* Print all runs, or only the one with this id. Returns how many. */
 static size_t
 print_runs(const json_t *runs, const char *id, bool json)
 {

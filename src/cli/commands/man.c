@@ -1,11 +1,8 @@
 /*
- * man: fills in the source of a man page from the tables of commands and of
- * policy fields. The build uses it; users read the man page.
- *
- *	@SYNOPSIS@	a line for each command
- *	@USAGE run@	how one command is called
- *	@OPTIONS run@	its options
- *	@FIELDS@	the fields of a policy
+ * man: fills in the source of a man page from the tables of commands and policy
+ * fields. Only the build uses it. @SYNOPSIS@ a line for each command @USAGE
+ * run@ the usage of one command @OPTIONS run@ its options @FIELDS@ the fields
+ * of a policy
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +39,8 @@ add_usage(const struct command *c, struct buf *out)
 	return buf_addf(out, "\n");
 }
 
-/* The text for a line such as "@OPTIONS run@", without its last "@". */
+/* Add the text for a mark such as "@OPTIONS run@", given without its last
+   "@". */
 static int
 expand_mark(const char *mark, struct buf *out, struct remit_error *err)
 {
@@ -59,8 +57,7 @@ expand_mark(const char *mark, struct buf *out, struct remit_error *err)
 	else if (c && !strncmp(mark, "@OPTIONS ", 9))
 		failed = options_man(&c->options, out);
 	else
-		return fail(err, REMIT_E_INPUT, "%.60s@ cannot be filled in",
-			    mark);
+		return fail(err, REMIT_E_INPUT, "unknown mark %.60s@", mark);
 	return failed ? fail_sys(err, REMIT_E_MEMORY, "%s", mark) : 0;
 }
 
@@ -99,7 +96,8 @@ man_command(int argc, char **argv)
 	if (cli_parse(&command_man, &w, argc, argv, &err) < 0)
 		return cli_error(&err);
 	if (!w.path) {
-		fail(&err, REMIT_E_INPUT, "name the source of a man page");
+		fail(&err, REMIT_E_INPUT,
+		     "no file is given: use remit man FILE");
 		return cli_error(&err);
 	}
 	if (path_read_file(&page, w.path, &err) < 0 ||

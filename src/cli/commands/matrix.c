@@ -1,5 +1,6 @@
 /*
- * matrix: tiers × fields, with the mechanisms that keep a field on this host.
+ * matrix: shows for each tier and field the mechanisms that enforce the field
+ * on this host.
  */
 #include <stdio.h>
 
@@ -89,8 +90,7 @@ const struct command command_matrix = {
 	.options = {
 		.name = "matrix",
 		.usage = "[--json]",
-		.summary = "show what keeps each field, by tier, on this "
-			   "machine",
+		.summary = "show what enforces each field on this machine, by tier",
 		.tables = { { .rows = matrix_rows } },
 	},
 	.run = matrix_command,

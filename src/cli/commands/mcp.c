@@ -1,5 +1,5 @@
 /*
- * mcp: Python as tools for a client of the Model Context Protocol, over
+ * mcp: serves Python as tools to a client of the Model Context Protocol, over
  * standard input and output.
  */
 #include <errno.h>
@@ -18,8 +18,8 @@
 
 /* ---- --install ---- */
 
-/* What to write into the configuration of a client of the Model Context
-   Protocol, so that it starts "remit mcp" with these options. */
+/* --install prints the configuration for a client of the Model Context
+   Protocol, with which the client starts "remit mcp" with the same options. */
 static const char *const mcp_install_clients[] = {
 	"claude",
 	"cursor",
@@ -27,11 +27,11 @@ static const char *const mcp_install_clients[] = {
 	NULL,
 };
 
-/* In the order of their names. */
+/* In the order of mcp_install_clients. */
 static const struct {
-	const char *file;  /* where it goes */
-	const char *outer; /* the member that has all servers */
-	bool has_type;	   /* it wants to be told the transport */
+	const char *file;  /* where the configuration belongs */
+	const char *outer; /* the member that contains all servers */
+	bool has_type;	   /* it requires the member "type" */
 } clients[] = {
 	{ "claude_desktop_config.json of Claude Desktop, or .mcp.json in a "
 	  "project for Claude Code",
@@ -41,7 +41,8 @@ static const struct {
 	{ ".vscode/mcp.json in a project", "servers", true },
 };
 
-/* NULL: one is no UTF-8, which a configuration cannot hold. */
+/* Returns the arguments without --install; NULL if one is not UTF-8, which JSON
+   cannot contain. */
 static json_t *
 arguments_without_install(int argc, char **argv)
 {
@@ -61,7 +62,8 @@ arguments_without_install(int argc, char **argv)
 	return NULL;
 }
 
-/* `client` counts from 1. argv is that of the command, with its --install. */
+/* Print the configuration for a client, counted from 1. argv is that of the
+   command. */
 static int
 mcp_install_print(unsigned client, int argc, char **argv,
 		  struct remit_error *err)
@@ -84,7 +86,7 @@ mcp_install_print(unsigned client, int argc, char **argv,
 	text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	if (!text || !command)
 		return fail_sys(err, REMIT_E_MEMORY, "configuration");
-	fprintf(stderr, "remit: this goes into %s\n", clients[i].file);
+	fprintf(stderr, "remit: add this to %s\n", clients[i].file);
 	puts(text);
 	return 0;
 }
@@ -100,7 +102,7 @@ mcp_install_print(unsigned client, int argc, char **argv,
 
 struct frontend {
 	struct flags flags;
-	unsigned install; /* a client of mcp_install.h, or 0 */
+	unsigned install; /* an index of mcp_install_clients from 1, or 0 */
 	struct policy policy;
 	struct remit *remit;
 	struct artifact_store *store;
@@ -108,15 +110,15 @@ struct frontend {
 	struct mcp *mcp;
 	struct mcp_peer *peer;
 	struct buf line;
-	bool too_long; /* the line is thrown away up to its end */
+	bool too_long; /* drop the line up to its end */
 };
 
 /* ---- messages out ---- */
 
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One line, whole. Nobody who does not read any more needs an answer: the end
-   of input is the end of us. */
+/* Write one line. Errors are ignored: when the client is gone, input ends too,
+   and the server with it. */
 static void
 write_message(const char *json, size_t len)
 {
@@ -149,7 +151,8 @@ static const struct mcp_sink sink = { .send = on_send, .end = on_end };
 
 static int stop_pipe[2] = { -1, -1 };
 
-/* Not restarted: a client that does not read must not keep us. */
+/* Installed without SA_RESTART, so that a client that does not read cannot
+   block the end. */
 static void
 on_signal(int number)
 {
@@ -184,7 +187,7 @@ handle_line(struct frontend *d)
 		len--;
 	if (len)
 		mcp_receive(d->peer, text, len, &sink);
-	/* What was large once is not kept for all that comes. */
+	/* Free the buffer: it may have grown large. */
 	buf_free(&d->line);
 	d->line = (struct buf)BUF_INIT(MCP_MESSAGE_MAX + 1);
 }
@@ -192,7 +195,7 @@ handle_line(struct frontend *d)
 static void
 append_to_line(struct frontend *d, const char *bytes, size_t len)
 {
-	/* One byte too many says all: the reader refuses it. */
+	/* Once the limit is exceeded, the rest of the line is dropped. */
 	if (d->too_long)
 		return;
 	if (buf_add(&d->line, bytes, len) == 0 &&
@@ -207,7 +210,8 @@ refuse_line(struct frontend *d)
 	struct mcp_fault fault = { 0 };
 	own_mem char *text = NULL;
 
-	mcp_fail(&fault, MCP_E_REQUEST, "a message has at most %zu bytes",
+	mcp_fail(&fault, MCP_E_REQUEST,
+		 "a message must not have more than %zu bytes",
 		 MCP_MESSAGE_MAX);
 	text = mcp_write_error(NULL, &fault);
 	if (text)
@@ -262,7 +266,7 @@ serve_client(struct frontend *d, struct remit_error *err)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int
 frontend_open(struct frontend *d, struct remit_error *err)
@@ -305,7 +309,8 @@ frontend_free(struct frontend *d)
 {
 	if (d->peer)
 		mcp_peer_close(d->peer);
-	/* The keeper ends what these threads wait for, when we are gone. */
+	/* If the threads of hosted sessions do not end in time, just exit: the
+	   keeper then ends what they wait for. */
 	if (d->hosted_table &&
 	    !hosted_table_end(d->hosted_table, PATIENCE_MS)) {
 		artifact_store_free(d->store);
@@ -349,9 +354,10 @@ static const struct option mcp_rows[] = {
 		.kind = OPTION_CHOICE,
 		.value = "CLIENT",
 		.example = "claude",
-		.help = "print the configuration for claude, cursor or vscode, "
-			"with these options, and exit",
-		.detail = "With it the client starts this command.",
+		.help = "print the configuration with which claude, cursor or "
+			"vscode starts this command, and exit",
+		.detail = "The configuration includes the other options of "
+			  "this command line.",
 		.choices = mcp_install_clients,
 		OPTION_AT(struct frontend, install),
 	},

@@ -1,5 +1,5 @@
 /*
- * packages: what was installed for runs, and removing it.
+ * packages: lists and removes the packages that were installed for runs.
  */
 #include <stdio.h>
 #include <time.h>
@@ -10,12 +10,12 @@
 #include "keeper/packages/package_layer_prune.h"
 #include "policy/quantity.h"
 
-/* Digits of an id that people are shown. */
+/* How many digits of an id are shown to people. */
 #define ID_SHOWN 12
 /* 30 days. */
 #define UNUSED_MS (UINT64_C(30) * 24 * 60 * 60 * 1000)
 
-/* As short as people want it: three digits say enough. */
+/* Show a size with two or three digits. */
 static void
 show_size(json_int_t bytes, char *out, size_t size)
 {
@@ -140,7 +140,7 @@ prune_free(struct prune *p)
 	list_free(&p->ids);
 }
 
-/* A size alone removes nothing because of its age. */
+/* With --max-bytes alone, age does not matter. */
 static int
 remove_unused(const struct prune *p, struct remit_error *err)
 {
@@ -172,7 +172,7 @@ static const struct option prune_rows[] = {
 		.value = "TIME",
 		.example = "24h",
 		.fallback = "720h",
-		.help = "remove what was not used for this time",
+		.help = "remove packages that were not used for this time",
 		OPTION_AT(struct prune, unused_ms),
 	},
 	{
@@ -180,21 +180,22 @@ static const struct option prune_rows[] = {
 		.kind = OPTION_BYTES,
 		.value = "SIZE",
 		.example = "4G",
-		.help = "remove what was used longest ago, until the rest fits",
-		.detail = "What was used last stays.",
+		.help = "remove the least recently used packages, until the "
+			"rest fits",
+		.detail = "The most recently used packages stay.",
 		OPTION_AT(struct prune, max_bytes),
 	},
 	{
 		.name = "all",
 		.kind = OPTION_FLAG,
-		.help = "remove all that is not in use",
+		.help = "remove all packages that are not in use",
 		OPTION_AT(struct prune, all),
 	},
 	{
 		.kind = OPTION_LIST,
 		.value = "ID",
-		.help = "remove these, each named by its id or the beginning "
-			"of it",
+		.help = "remove the packages with this id, or with an id that "
+			"begins so",
 		OPTION_AT(struct prune, ids),
 	},
 	{ 0 },

@@ -1,5 +1,5 @@
 /*
- * policy: the effective policy as JSON, or the table of all fields.
+ * policy: prints the effective policy as JSON, or the table of all fields.
  */
 #include <stdio.h>
 
@@ -52,8 +52,8 @@ static const struct option policy_rows[] = {
 		.name = "fields",
 		.kind = OPTION_FLAG,
 		.help = "print the table of all fields as JSON instead",
-		.detail = "For each field it has the name, flag, type, range, "
-			  "default and a sentence.",
+		.detail = "Each field has its name, flag, type, range, default "
+			  "and a sentence.",
 		OPTION_AT(struct wanted, fields),
 	},
 	{ 0 },

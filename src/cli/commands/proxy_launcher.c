@@ -1,6 +1,6 @@
 /*
- * proxy_launcher: what a keeper starts where hosts can be named. Not for
- * people.
+ * proxy_launcher: the process that starts network proxies. Only a keeper starts
+ * it.
  */
 #include "proxy/proxy_launcher.h"
 
@@ -41,7 +41,7 @@ const struct command command_proxy_launcher = {
 	.options = {
 		.name = "proxy-launcher",
 		.usage = "[unfiltered]",
-		.summary = "starts the network of runs; started by a keeper",
+		.summary = "start network proxies for runs (started by a keeper)",
 		.tables = { { .rows = proxy_launcher_rows } },
 	},
 	.hidden = true,

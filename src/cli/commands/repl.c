@@ -1,5 +1,5 @@
 /*
- * repl: a session at a terminal, cell by cell as they are typed.
+ * repl: runs cells in a session, as the user types them at a terminal.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,13 +24,13 @@ struct repl {
 	struct remit_session *session;
 	struct repl_lines lines;
 	struct screen out, err;
-	struct buf cell; /* the lines of it so far */
+	struct buf cell; /* the lines of the cell so far */
 	bool incomplete;
 	bool leaves;
 	int exit_code;
 };
 
-/* The one that Ctrl-C is for. */
+/* The session that Ctrl-C interrupts. */
 static struct remit_session *volatile running;
 
 static void
@@ -40,7 +40,7 @@ on_interrupt(int number)
 	if (running)
 		remit_session_interrupt(running);
 	else
-		_exit(130); /* the keeper ends what there is */
+		_exit(130); /* the keeper ends the session */
 }
 
 static void
@@ -50,7 +50,7 @@ write_shown(struct screen *screen, int fd, const char *bytes, size_t len)
 
 	if (screen_filter(screen, bytes, len, &shown) == 0 &&
 	    write(fd, buf_text(&shown), shown.len) < 0)
-		_exit(141); /* nobody reads any more */
+		_exit(141); /* as if by SIGPIPE: the output is closed */
 }
 
 static void
@@ -62,7 +62,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 		    bytes, len);
 }
 
-/* A terminal shows text. */
+/* Show only the text form: this is a terminal. */
 static void
 on_display(void *user, const struct remit_display *d)
 {
@@ -102,12 +102,13 @@ has_text(const json_t *row, const char *key, const char *word)
 	return text && !strcmp(text, word);
 }
 
-/* What was kept is gone; whoever sits there goes on. */
+/* The jail of the session has ended. Open a fresh one, so that the user can
+   continue. */
 static int
 reset_ended_session(struct repl *r, struct remit_error *err)
 {
-	fprintf(stderr, "remit: all variables and files are gone; here is a "
-			"fresh jail\n");
+	fprintf(stderr, "remit: the session has ended: variables and files are "
+			"lost. Continuing in a fresh jail.\n");
 	return remit_session_reset(r->session, err);
 }
 
@@ -167,9 +168,8 @@ print_help(struct repl *r, struct remit_error *err)
 	(void)r;
 	(void)err;
 	puts("Python, line by line, in a jail. Ctrl-C interrupts a cell, "
-	     "Ctrl-D leaves.\n"
-	     "%reset  a fresh jail: variables, imports and files are gone\n"
-	     "%help   this");
+	     "Ctrl-D exits.\n%reset  start a fresh jail, without variables, "
+	     "imports and files\n%help   show this help");
 	fflush(stdout);
 	return 0;
 }
@@ -188,7 +188,7 @@ static const struct {
 	{ "%help", print_help },
 };
 
-/* No Python begins with one of these. */
+/* Handle lines such as %reset. No line of Python begins with "%". */
 static bool
 handle_command_word(struct repl *r, int *failed, struct remit_error *err)
 {
@@ -202,7 +202,7 @@ handle_command_word(struct repl *r, int *failed, struct remit_error *err)
 			r->cell.len = 0;
 			return true;
 		}
-	fprintf(stderr, "remit: there is no such word; %%help lists them\n");
+	fprintf(stderr, "remit: unknown command; %%help lists all\n");
 	r->cell.len = 0;
 	return true;
 }
@@ -214,7 +214,7 @@ handle_line(struct repl *r, const struct buf *line, struct remit_error *err)
 
 	if ((r->incomplete && buf_add(&r->cell, "\n", 1) < 0) ||
 	    buf_add(&r->cell, buf_text(line), line->len) < 0) {
-		fprintf(stderr, "remit: that is too long for a cell\n");
+		fprintf(stderr, "remit: the cell is too long (limit 1 MiB)\n");
 		r->cell.len = 0;
 		r->incomplete = false;
 		return 0;
@@ -244,7 +244,8 @@ read_cells(struct repl *r, struct remit_error *err)
 			break;
 		case LINE_MORE:
 		case LINE_END:
-			/* A block at the end of a file needs no empty line. */
+			/* At the end of a file, a block is complete without an
+			   empty line. */
 			if (r->incomplete && buf_add(&r->cell, "\n", 1) == 0)
 				return run_cell(r, err);
 			return 0;
@@ -253,7 +254,7 @@ read_cells(struct repl *r, struct remit_error *err)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int
 repl_settle(struct repl *r, struct remit_error *err)
@@ -262,10 +263,10 @@ repl_settle(struct repl *r, struct remit_error *err)
 	    tool_options_list(&r->tools, err) < 0)
 		return -1;
 	if (!r->artifacts != !r->policy.artifact_export_paths.count)
-		return fail(err, REMIT_E_INPUT,
-			    "--export names the files that may leave the jail, "
-			    "and --artifacts the folder for them: both are "
-			    "needed");
+		return fail(
+			err, REMIT_E_INPUT,
+			"--export (the files that may leave the jail) and "
+			"--artifacts (the folder for them) need each other");
 	return 0;
 }
 
@@ -302,7 +303,7 @@ close_session(struct repl *r, struct remit_error *err)
 	r->session = NULL;
 	if (remit_session_close(s, &res, err) < 0)
 		return -1;
-	/* What atexit has printed. */
+	/* Show what atexit handlers have printed. */
 	text = remit_result_output(res, REMIT_STDOUT, &len);
 	write_shown(&r->out, 1, text, len);
 	text = remit_result_output(res, REMIT_STDERR, &len);
@@ -327,7 +328,7 @@ repl_perform(struct repl *r, struct remit_error *err)
 	repl_lines_open(&r->lines);
 	if (r->lines.terminal) {
 		printf("remit %s: Python in a jail of the tier %s. Ctrl-C "
-		       "interrupts, Ctrl-D leaves, %%help says more.\n",
+		       "interrupts, Ctrl-D exits, %%help shows more.\n",
 		       remit_version(), tiers[r->policy.tier].name);
 		fflush(stdout);
 	}
@@ -360,7 +361,7 @@ repl_command(int argc, char **argv)
 	if (cli_parse(&command_repl, &r, argc, argv, &err) < 0 ||
 	    repl_settle(&r, &err) < 0 || repl_perform(&r, &err) < 0)
 		return cli_error(&err);
-	/* Whoever sits at a terminal has seen what went wrong. */
+	/* At a terminal, Ctrl-D exits with 0: the user has seen all errors. */
 	return r.lines.terminal && !r.leaves ? 0 : r.exit_code;
 }
 
@@ -371,7 +372,7 @@ static const struct option repl_rows[] = {
 		.value = "DIR",
 		.example = "./out",
 		.help = "write the files that --export names into this folder "
-			"at the end",
+			"when the session ends",
 		OPTION_AT(struct repl, artifacts),
 	},
 	{
@@ -387,14 +388,12 @@ const struct command command_repl = {
 	.options = {
 		.name = "repl",
 		.usage = "[OPTION...]",
-		.summary = "Python line by line, in one jail that lives on",
+		.summary = "run Python line by line, in one jail that keeps its variables",
 		.tables = {
 			{ .rows = repl_rows },
 			{ .rows = tool_option_rows,
 			  OPTION_AT(struct repl, tools),
-			  .man = "All cells may call the tools of *--tool*. It "
-				 "and the options that belong to it are those "
-				 "of *remit run*." },
+			  .man = "All cells may call the tools of *--tool*. The options are described at *remit run*." },
 			FLAGS_TABLE(struct repl, flags),
 		},
 	},

@@ -1,6 +1,6 @@
 /*
- * run: a program in a fresh jail, its output passed through, its result as
- * exit code or as one JSON object.
+ * run: runs a program in a fresh jail, passes its output through, and returns
+ * its result as exit code or as one JSON object.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -22,18 +22,18 @@
 #include "policy/quantity.h"
 #include "wire/result.h"
 
-/* ---- standard input, once more ---- */
+/* ---- standard input for several runs ---- */
 
 /*
- * The standard input of a run that may be run again. A terminal is typed at
- * again, a file is read again, and what comes through a pipe is read to its end
- * beforehand.
+ * The standard input of a program that may run several times (--ask). At a
+ * terminal the user types the input again, a file is read again, and a pipe is
+ * read to its end before the first run.
  */
 struct run_input {
-	struct buf bytes; /* of a pipe */
-	bool kept;	  /* `bytes` are the input */
+	struct buf bytes; /* the input, if it was a pipe */
+	bool kept;	  /* use `bytes` */
 	bool rewinds;
-	off_t start; /* where the file was when we got it */
+	off_t start; /* the first offset of the file */
 };
 
 static int
@@ -45,20 +45,21 @@ keep_input(struct run_input *in, size_t max_bytes, struct remit_error *err)
 		return 0;
 	}
 	if (errno == EFBIG)
-		return fail(err, REMIT_E_INPUT,
-			    "--ask keeps standard input for a second run, and "
-			    "it is longer than stdin_bytes: raise it "
-			    "(--stdin-max), or give a file");
+		return fail(
+			err, REMIT_E_INPUT,
+			"--ask must keep standard input for a second run, and "
+			"it is longer than stdin_bytes: raise the limit "
+			"(--stdin-max), or use a file instead of a pipe");
 	return fail_sys(err, REMIT_E_INPUT, "standard input");
 }
 
-/* Look at descriptor 0. More than max_bytes through a pipe is an error. */
+/* Prepare descriptor 0. Fails if a pipe has more than max_bytes. */
 static int
 run_input_open(struct run_input *in, size_t max_bytes, struct remit_error *err)
 {
 	struct stat st;
 
-	/* A closed one is the client's affair, as without --ask. */
+	/* The library handles a closed descriptor, as it does without --ask. */
 	if (fstat(0, &st) < 0 || S_ISCHR(st.st_mode))
 		return 0;
 	in->start = S_ISREG(st.st_mode) ? lseek(0, 0, SEEK_CUR) : -1;
@@ -66,7 +67,7 @@ run_input_open(struct run_input *in, size_t max_bytes, struct remit_error *err)
 	return in->rewinds ? 0 : keep_input(in, max_bytes, err);
 }
 
-/* Before each run. */
+/* Set the input of the job. Call this before each run. */
 static int
 run_input_rewind(const struct run_input *in, struct remit_job *job,
 		 struct remit_error *err)
@@ -100,8 +101,8 @@ struct run {
 	struct buf code;
 	int signals;
 	struct screen out, err;
-	bool has_progress; /* on the terminal's last line */
-	bool broken;	   /* nobody reads our output any more */
+	bool has_progress; /* the last line of the terminal shows progress */
+	bool broken;	   /* the output is closed */
 };
 
 static void
@@ -111,7 +112,7 @@ write_output(struct run *r, int fd, const char *bytes, size_t len)
 		r->broken = true;
 }
 
-/* On a terminal, one line that is written over. */
+/* On a terminal, show the line in place of the last one. */
 static void
 on_progress(void *user, const char *line, size_t len)
 {
@@ -125,7 +126,7 @@ on_progress(void *user, const char *line, size_t len)
 	r->has_progress = true;
 }
 
-/* What comes next is not about packages any more. */
+/* Erase the progress line. */
 static void
 clear_progress(struct run *r)
 {
@@ -170,7 +171,7 @@ on_display(void *user, const struct remit_display *d)
 	run_displays_add(&r->displays, d);
 }
 
-/* Like an interpreter that is asked. */
+/* Print the value, as an interactive interpreter does. */
 static void
 show_value(struct run *r)
 {
@@ -198,7 +199,7 @@ is_claim(const json_t *doc)
 	return false;
 }
 
-/* One part of a message, on one line and harmless to a terminal. */
+/* Print one part of a message, escaped and on one line. */
 static void
 print_part(const char *before, const char *text)
 {
@@ -208,7 +209,7 @@ print_part(const char *before, const char *text)
 		fprintf(stderr, "%s%s", before, buf_text(&shown));
 }
 
-/* Output that was cut off must not look whole. */
+/* Report truncated output, which must not look complete. */
 static void
 explain_cut(const json_t *doc, const char *stream, uint64_t max_bytes)
 {
@@ -222,7 +223,7 @@ explain_cut(const json_t *doc, const char *stream, uint64_t max_bytes)
 		stream);
 }
 
-/* For people: whoever reads this by a program asks for JSON. */
+/* Print denials for people. Programs use JSON. */
 static void
 show_denials(const json_t *doc)
 {
@@ -232,7 +233,7 @@ show_denials(const json_t *doc)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* A file that did not come must not be missed without a word. */
+/* Report files that were not exported. */
 static void
 explain_skipped(const json_t *doc)
 {
@@ -261,7 +262,7 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* The one remedy for an exception that the keeper composes itself. */
+/* Print the keeper's remedy for an exception: a missing package. */
 static void
 explain_package(const json_t *error)
 {
@@ -274,8 +275,8 @@ explain_package(const json_t *error)
 	fputc('\n', stderr);
 }
 
-/* A claim of the program is not ours to say, but for the validator's: then
-   nothing of it has run. */
+/* Errors that the program claims are not repeated in Remit's name. The findings
+   of the validator are an exception, since then the program has not run. */
 void
 cli_explain_end(const struct remit_result *res, const struct policy *policy,
 		const char *name, const struct run_displays *shown)
@@ -383,7 +384,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	return is_from_stdin(o) ? 0 : run_input_rewind(&r->input, job, err);
 }
 
-/* All that must be there before the first run. */
+/* Open everything that the first run needs. */
 static int
 run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 {
@@ -404,7 +405,7 @@ run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	return audit_open(&r->audit, err);
 }
 
-/* Or the next run would find their names taken. */
+/* Remove exported files, since the next run could not replace them. */
 static void
 remove_artifacts(const json_t *doc)
 {
@@ -417,7 +418,7 @@ remove_artifacts(const json_t *doc)
 	}
 }
 
-/* What is there to say for people, and whether to run again. */
+/* Print the end of a run for people. Returns true to run again. */
 static bool
 show_result(struct run *r, const struct remit_result *res,
 	    struct policy *policy)
@@ -436,7 +437,7 @@ show_result(struct run *r, const struct remit_result *res,
 	return true;
 }
 
-/* The exit code, or -1. */
+/* Returns the exit code, or -1. */
 static int
 run_once(struct run *r, struct policy *policy, bool *again,
 	 struct remit_error *err)
@@ -444,7 +445,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res = NULL;
 	struct audit_run done = { .job = &job };
-	/* This program is the keeper as well. */
+	/* The keeper is this program, too. */
 	struct remit_options opt = {
 		.command_path = "/proc/self/exe",
 		.private_keeper = cli_needs_private(policy),
@@ -487,7 +488,7 @@ run_perform(struct run *r, struct policy *policy, struct remit_error *err)
 
 	if (run_prepare(r, policy, err) < 0)
 		return -1;
-	/* Where there is a list, what it does not name is a question. */
+	/* With a list of hosts, ask for hosts that are not on it. */
 	if (r->options.ask && policy->network_allow.count)
 		policy->network_ask = true;
 	cli_warn(policy);
@@ -542,8 +543,7 @@ const struct command command_run = {
 		.usage = "[OPTION...] FILE|-|-c CODE [ARGUMENT...]",
 		.summary = "run a program in a fresh jail",
 		.notes =
-			"Options come before the program. Everything after the "
-			"program is passed to it, --help too.",
+			"Options come before the program. Everything after the program is passed to it, even --help.",
 		.tables = {
 			{ .rows = run_option_rows },
 			{ .rows = tool_option_rows,

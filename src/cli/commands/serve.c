@@ -1,5 +1,6 @@
 /*
- * serve: the HTTP frontend. Sessions and runs for clients that link no library.
+ * serve: the HTTP frontend, which serves sessions and runs to clients without
+ * the library.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@
 
 #define ADDRESS "127.0.0.1:8000"
 
-/* After the last request: what does not end by then ends with the process. */
+/* How long sessions may take to end after the last request, before the process
+   exits anyway. */
 #define END_MS 10000
 
 #define TABLES_MAX 16
@@ -41,7 +43,7 @@ _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       /* NOLINTNEXTLINE(misc-redundant-expression) */
 		       LIMIT_FOREIGN_BYTES == POOL_FOREIGN_BYTES &&
 		       LIMIT_QUEUE == KEEPER_WAITING_MAX,
-	       "the server shares out what its keeper has");
+	       "the limits of the server must equal those of its keeper");
 
 struct serve_call {
 	struct flags flags;
@@ -50,7 +52,8 @@ struct serve_call {
 	const char *keys_path, *add_key, *log_path;
 	const char *certificate_path, *tls_key_path;
 	bool is_open, e2b_debug, shows_limits;
-	bool has_sum; /* of limits, for programs not as many as they like */
+	bool has_sum; /* the limits have a sum that can be compared with the
+			 machine's memory */
 	uint64_t machine_bytes;
 	struct audit audit;
 	struct keys keys;
@@ -61,7 +64,7 @@ struct serve_call {
 
 /* ---- options ---- */
 
-/* Clients in debug mode know no key, and no other address. */
+/* Clients of E2B in debug mode use no key, and only these ports. */
 static int
 add_debug_ports(struct serve_call *c, struct remit_error *err)
 {
@@ -71,12 +74,13 @@ add_debug_ports(struct serve_call *c, struct remit_error *err)
 	if (!c->e2b_debug)
 		return 0;
 	if (!c->is_open)
-		return fail(err, REMIT_E_INPUT,
-			    "--e2b-debug asks for no key: say so with --open");
+		return fail(
+			err, REMIT_E_INPUT,
+			"--e2b-debug requires no key, so it also needs --open");
 	if (c->certificate_path)
 		return fail(err, REMIT_E_INPUT,
-			    "--e2b-debug is for clients that know no TLS: "
-			    "leave --tls-certificate out");
+			    "--e2b-debug is for clients that do not use TLS: "
+			    "omit --tls-certificate");
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
 		snprintf(address, sizeof(address), "127.0.0.1:%d", ports[i]);
 		if (list_add(&c->addresses, address) < 0)
@@ -90,8 +94,8 @@ serve_settle(struct serve_call *c, struct remit_error *err)
 {
 	if (!c->certificate_path != !c->tls_key_path)
 		return fail(err, REMIT_E_INPUT,
-			    "--tls-certificate and --tls-key go together: %s "
-			    "is missing",
+			    "--tls-certificate and --tls-key need each other: "
+			    "%s is missing",
 			    c->tls_key_path ? "--tls-certificate"
 					    : "--tls-key");
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
@@ -99,7 +103,7 @@ serve_settle(struct serve_call *c, struct remit_error *err)
 	return add_debug_ports(c, err);
 }
 
-/* What is reached from elsewhere is for those with a key that lasts. */
+/* An address that other machines can reach requires --keys. */
 static int
 check_addresses(const struct serve_call *c, struct remit_error *err)
 {
@@ -109,11 +113,10 @@ check_addresses(const struct serve_call *c, struct remit_error *err)
 		if (!c->keys_path && !server_is_local(c->addresses.items[i]))
 			return fail_refused(
 				err, "",
-				"Add a key with \"remit serve --keys FILE "
-				"--add-key NAME\", then serve with --keys "
-				"FILE.",
-				"--listen %s can be reached from other "
-				"machines, and there are no keys",
+				"Create a key with \"remit serve --keys FILE "
+				"--add-key NAME\", then add --keys FILE.",
+				"--listen %s: other machines can reach this "
+				"address, which requires keys",
 				c->addresses.items[i]);
 	}
 	if (c->keys_path && c->is_open)
@@ -134,7 +137,7 @@ add_key(const struct serve_call *c, struct remit_error *err)
 			    "--add-key needs --keys FILE to add it to");
 	if (keys_add(c->keys_path, c->add_key, text, err) < 0)
 		return -1;
-	/* It is written down nowhere else. */
+	/* The key is stored nowhere else. */
 	printf("%s\n", text);
 	return 0;
 }
@@ -185,8 +188,8 @@ open_certificate(struct serve_call *c, struct remit_error *err)
 	return 0;
 }
 
-/* Files that others renew or move away. What cannot be had goes on as it
-   was. */
+/* Reopen files that others renew or move away. If a file cannot be opened, the
+   old one stays in use. */
 static void
 reload_files(void *owner)
 {
@@ -221,7 +224,7 @@ add_to_audit(void *user, const struct hosted_record *rec,
 	return audit_add(user, &run, err);
 }
 
-/* An address that was named is a name of this server. */
+/* Accept the host of a listening address as a name of this server. */
 static int
 add_own_host(struct serve_call *c, const char *address, struct remit_error *err)
 {
@@ -263,7 +266,7 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 	return 0;
 }
 
-/* Who has no key has nothing. */
+/* An owner without a key gets nothing. */
 static struct hosted_share
 share_of(void *user, const char *owner)
 {
@@ -279,7 +282,7 @@ open_hosted_table(struct serve_call *c, struct remit_error *err)
 {
 	struct remit_options keeper = {
 		.private_keeper = cli_needs_private(&c->policy),
-		/* This program is the keeper as well. */
+		/* The keeper is this program, too. */
 		.command_path = "/proc/self/exe",
 	};
 	const struct serve_limits *l = &c->server.limits;
@@ -331,7 +334,7 @@ static void
 settle_serve_limits(struct serve_call *c)
 {
 	struct serve_setting s = {
-		/* In whole MiB, as people write it. */
+		/* Round down to whole MiB. */
 		.machine_bytes = cgroup_home_memory_bytes() >> 20 << 20,
 		.program_bytes = larger_program(0, &c->policy),
 		.is_shared = c->keys.count > 1,
@@ -360,8 +363,8 @@ show_limits(struct serve_call *c, struct remit_error *err)
 		       : 0;
 }
 
-/* A single key is promised more than there is, unless an option says how
-   much. */
+/* Warn if the limits add up to more than the machine's memory. With a single
+   key the sum is unlimited, unless an option sets it. */
 static void
 warn_of_sum(const struct serve_call *c)
 {
@@ -373,13 +376,13 @@ warn_of_sum(const struct serve_call *c)
 	quantity_show_bytes(sum.memory_bytes, needed, sizeof(needed));
 	quantity_show_bytes(c->machine_bytes, machine, sizeof(machine));
 	fprintf(stderr,
-		"remit: the limits of this server add up to %s of memory, and "
+		"remit: the limits of this server add up to %s of memory, but "
 		"this machine has %s: lower them (\"remit serve --limits\" "
 		"with the same options shows the sum)\n",
 		needed, machine);
 }
 
-/* Tables that hang first are asked last. */
+/* Add tables of routes. Tables that are added later are searched first. */
 static void
 add_tables(struct serve_call *c, const struct route *const *tables)
 {
@@ -403,12 +406,12 @@ run_server(struct serve_call *c, struct remit_error *err)
 						      NULL };
 	_Static_assert(ARRAY_LEN(native) + ARRAY_LEN(others) + FOREIGN_TABLES <=
 			       TABLES_MAX,
-		       "room for all tables");
+		       "all tables must fit");
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool needs_token = !c->keys_path && !c->is_open;
 
-	/* While there is one thread: finding out forks. */
+	/* Probe while this process has only one thread, since probing forks. */
 	if (site_find_host(&site, err) < 0)
 		return -1;
 	if ((c->keys_path ? keys_read(&c->keys, c->keys_path, &c->policy, err)
@@ -419,7 +422,7 @@ run_server(struct serve_call *c, struct remit_error *err)
 	warn_of_sum(c);
 	foreign_prepare(&c->keys);
 	c->server.keys = &c->keys;
-	/* A single key shares with nobody. */
+	/* A single key gets everything. */
 	c->server.key_share =
 		c->keys.count > 1 ? (unsigned)c->server.limits.key_share : 100;
 	add_tables(c, native);
@@ -441,7 +444,7 @@ run_server(struct serve_call *c, struct remit_error *err)
 	return server_run(&c->server, err);
 }
 
-/* Workers may still tell the server something; so they end first. */
+/* End the hosted sessions first, since their threads still use the server. */
 static void
 close_server(struct serve_call *c)
 {
@@ -449,7 +452,7 @@ close_server(struct serve_call *c)
 		     hosted_table_end(c->server.hosted_table, END_MS);
 
 	if (!ended)
-		_exit(CLI_FAILED); /* the keeper ends with us */
+		_exit(CLI_FAILED); /* the keeper ends with this process */
 	mcp_http_free(c->server.mcp);
 	server_free(&c->server);
 	foreign_free(&c->server);
@@ -507,10 +510,9 @@ static const struct option serve_rows[] = {
 		.example = ADDRESS,
 		.fallback = ADDRESS,
 		.help = "listen at ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH",
-		.detail =
-			"At most eight times. Port 0 is any free port, which "
-			"is printed. A unix socket has mode 0600 and, without "
-			"*--keys*, needs no key.",
+		.detail = "The option can be given eight times. Port 0 chooses "
+			  "a free port, which is printed. A unix socket has "
+			  "mode 0600 and, without *--keys*, requires no key.",
 		AT(addresses),
 	},
 	{
@@ -518,11 +520,11 @@ static const struct option serve_rows[] = {
 		.kind = OPTION_PATH,
 		.value = "FILE",
 		.example = "keys.json",
-		.help = "which keys may send requests, and what their policies "
-			"may grant",
+		.help = "accept requests with the keys in this file, which "
+			"limits their policies",
 		.detail = "The file also limits how much a key may run at "
-			  "once. Addresses that other machines can reach are "
-			  "refused without it.",
+			  "once. Without it, addresses that other machines can "
+			  "reach are refused.",
 		AT(keys_path),
 	},
 	{
@@ -531,23 +533,23 @@ static const struct option serve_rows[] = {
 		.value = "NAME",
 		.example = "alice",
 		.help = "add a key to the file of --keys, print it and exit",
-		.detail = "The file has only the SHA-256 of the key.",
+		.detail = "The file contains only the SHA-256 of the key.",
 		AT(add_key),
 	},
 	{
 		.name = "open",
 		.kind = OPTION_FLAG,
-		.help = "require no key; for loopback addresses and unix "
-			"sockets only",
+		.help = "require no key; only for loopback addresses and unix "
+			"sockets",
 		AT(is_open),
 	},
 	{
 		.name = "e2b-debug",
 		.kind = OPTION_FLAG,
-		.help = "listen at ports 49983 and 49999 too, for clients of "
+		.help = "also listen at ports 49983 and 49999, for clients of "
 			"E2B in debug mode",
-		.detail = "All of them share one sandbox and have no key, so "
-			  "*--open* is needed.",
+		.detail = "All of these clients share one sandbox and use no "
+			  "key, so *--open* is required.",
 		AT(e2b_debug),
 	},
 	{
@@ -555,10 +557,10 @@ static const struct option serve_rows[] = {
 		.kind = OPTION_LIST,
 		.value = "NAME",
 		.example = "python.example.org",
-		.help = "a further name of this server; .NAME stands for all "
-			"names below it",
-		.detail = "Requests for other names than these, localhost and "
-			  "loopback addresses are refused.",
+		.help = "accept requests for this name of the server; .NAME is "
+			"all names below it",
+		.detail = "Remit refuses requests for names other than these, "
+			  "localhost and loopback addresses.",
 		AT(server.hosts),
 	},
 	{
@@ -566,7 +568,7 @@ static const struct option serve_rows[] = {
 		.kind = OPTION_LIST,
 		.value = "URL",
 		.example = "https://example.org",
-		.help = "let pages of this origin send requests",
+		.help = "let web pages of this origin send requests",
 		AT(server.origins),
 	},
 	{
@@ -575,8 +577,8 @@ static const struct option serve_rows[] = {
 		.value = "FILE",
 		.example = "serve.jsonl",
 		.help = "append a line of JSON about each request to this file",
-		.detail = "*-* is stderr. A line has no code, no paths and no "
-			  "ids.",
+		.detail = "*-* is stderr. A line contains no code, no paths "
+			  "and no ids.",
 		AT(log_path),
 	},
 	{
@@ -585,12 +587,11 @@ static const struct option serve_rows[] = {
 		.value = "FILE",
 		.example = "audit.jsonl",
 		.help = "append a line about each run to this file",
-		.detail =
-			"Each run, each cell and each end of a session gets a "
-			"line, as in *AUDIT*, with the name of its key, "
-			"whichever API it came by. The line is synced before "
-			"the result is sent. While a line cannot be written, "
-			"nothing runs.",
+		.detail = "Each run, each cell and each end of a session gets "
+			  "a line, as described in *AUDIT*, with the name of "
+			  "its key, whichever API was used. The line is synced "
+			  "before the result is sent. While lines cannot be "
+			  "written, nothing runs.",
 		AT(audit.path),
 	},
 	{
@@ -598,10 +599,10 @@ static const struct option serve_rows[] = {
 		.kind = OPTION_PATH,
 		.value = "FILE",
 		.example = "cert.pem",
-		.help = "use TLS at each port, with this certificate and those "
-			"above it, in PEM",
-		.detail = "Ports then accept no plain HTTP; unix sockets stay "
-			  "as they are.",
+		.help = "use TLS at each port, with this certificate chain in "
+			"PEM",
+		.detail = "Ports then accept no plain HTTP. Unix sockets do "
+			  "not use TLS.",
 		AT(certificate_path),
 	},
 	{
@@ -609,10 +610,10 @@ static const struct option serve_rows[] = {
 		.kind = OPTION_PATH,
 		.value = "FILE",
 		.example = "key.pem",
-		.help = "the key of the certificate, in PEM",
-		.detail = "An RSA or elliptic curve key without a password. A "
-			  "key that anyone but its owner can read is refused, "
-			  "except by the group of a key that root owns.",
+		.help = "the private key of the certificate, in PEM",
+		.detail = "An RSA or elliptic curve key without a password. "
+			  "Remit refuses a key that others than its owner can "
+			  "read; only if root owns it, its group may read it.",
 		AT(tls_key_path),
 	},
 	{
@@ -631,10 +632,7 @@ const struct command command_serve = {
 			 "[OPTION...]",
 		.summary = "serve runs and sessions over HTTP",
 		.notes =
-			"The policy of these options is that of requests that "
-			"name none. Without --keys a token for this start is "
-			"printed, which is the key. SIGHUP opens the files of "
-			"--log, --audit, --tls-certificate and --tls-key again.",
+			"The options of a policy apply to requests that name no policy. Without --keys, Remit prints a token, which is the key until the server ends. SIGHUP opens the files of --log, --audit, --tls-certificate and --tls-key again.",
 		.footnote = foreign_sentence,
 		.tables = {
 			{ .rows = serve_rows },

@@ -1,5 +1,5 @@
 /*
- * status: what a shared keeper is doing.
+ * status: shows what the shared keeper is doing.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -136,8 +136,8 @@ find_keeper(char *out, size_t size, struct remit_error *err)
 	}
 	if (path_keeper_socket(out, size) < 0)
 		return fail(err, REMIT_E_INPUT,
-			    "XDG_RUNTIME_DIR is not set: name the keeper's "
-			    "socket with REMIT_KEEPER");
+			    "XDG_RUNTIME_DIR is not set: set REMIT_KEEPER to "
+			    "the keeper's socket");
 	return 0;
 }
 
@@ -156,7 +156,9 @@ cli_query_keeper(json_t **out, char *path, size_t size, struct remit_error *err)
 	if (failed < 0)
 		return -1;
 	*out = json_loads(text, 0, NULL);
-	return *out ? 0 : fail(err, REMIT_E_PROTOCOL, "not a status");
+	return *out ? 0
+		    : fail(err, REMIT_E_PROTOCOL,
+			   "the keeper's status is not valid JSON");
 }
 
 struct wanted {
@@ -174,7 +176,7 @@ status_command(int argc, char **argv)
 	if (cli_parse(&command_status, &w, argc, argv, &err) < 0 ||
 	    cli_query_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
-	/* The runs are for remit logs. */
+	/* `remit logs` shows the runs. */
 	json_object_del(doc, "runs");
 	if (w.json) {
 		json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));

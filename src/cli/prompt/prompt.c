@@ -15,7 +15,7 @@
 #include "cli/report/screen.h"
 #include "policy/edit.h"
 
-/* ---- the policy file, which is to grant one thing more ---- */
+/* ---- granting a permission in the policy file ---- */
 
 #define DOCUMENT_MAX ((size_t)1024 * 1024)
 
@@ -47,7 +47,8 @@ open_directory(struct policy_location *p, const char *path,
 		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
 	p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->directory < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "the folder of %s", path);
+		return fail_sys(err, REMIT_E_KERNEL, "open the folder of %s",
+				path);
 	return 0;
 }
 
@@ -59,29 +60,33 @@ read_current(struct policy_location *p, struct buf *out,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 && errno == ELOOP)
-		return fail(err, REMIT_E_INPUT,
-			    "%s is a link: give --policy the file itself",
-			    p->path);
+		return fail(
+			err, REMIT_E_INPUT,
+			"%s is a symbolic link: give --policy the file itself",
+			p->path);
 	if (fd < 0 || fstat(fd, &p->old) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
 	if (!S_ISREG(p->old.st_mode) || p->old.st_nlink != 1)
 		return fail(err, REMIT_E_INPUT,
-			    "%s is no regular file with one name", p->path);
+			    "%s is not a regular file with a single name (it "
+			    "has hard links)",
+			    p->path);
 	if (io_read_all(fd, out) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
 	return 0;
 }
 
-/* The owner first: changing it may take bits off the mode. */
+/* Set the owner first, since that may clear bits of the mode. */
 static int
 write_replacement(const struct policy_location *p, int fd,
 		  const struct buf *text, struct remit_error *err)
 {
 	if (fchown(fd, p->old.st_uid, p->old.st_gid) < 0 ||
 	    fchmod(fd, p->old.st_mode & 07777) < 0)
-		return fail_sys(err, REMIT_E_KERNEL,
-				"write %s: its owner and group cannot be kept",
-				p->path);
+		return fail_sys(
+			err, REMIT_E_KERNEL,
+			"write %s: cannot keep its owner, group and mode",
+			p->path);
 	if (io_write_all(fd, text->data, text->len) < 0 || fsync(fd) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
 	return 0;
@@ -96,7 +101,8 @@ is_unchanged(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Who changed the file since it was read must not lose what they wrote. */
+/* Put the new file in place, unless the old one has changed since it was read:
+   that change must not be lost. */
 static int
 swap_in(const struct policy_location *p, const char *temp,
 	struct remit_error *err)
@@ -105,8 +111,10 @@ swap_in(const struct policy_location *p, const char *temp,
 
 	if (fstatat(p->directory, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !is_unchanged(&now, &p->old))
-		return fail(err, REMIT_E_KERNEL,
-			    "write %s: somebody else changed it", p->path);
+		return fail(
+			err, REMIT_E_KERNEL,
+			"write %s: another program has changed it meanwhile",
+			p->path);
 	if (renameat(p->directory, temp, p->directory, p->name) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
 	return 0;
@@ -127,8 +135,8 @@ replace_file(const struct policy_location *p, const struct buf *text,
 	fd = openat(p->directory, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "a new file beside %s",
-				p->path);
+		return fail_sys(err, REMIT_E_KERNEL,
+				"create a new file next to %s", p->path);
 	if (write_replacement(p, fd, text, err) < 0 ||
 	    swap_in(p, temp, err) < 0) {
 		unlinkat(p->directory, temp, 0);
@@ -140,10 +148,11 @@ replace_file(const struct policy_location *p, const struct buf *text,
 }
 
 /*
- * Write the grant of a flag with this text into the file. The new document is
- * complete on disk before it takes the name of the old one, with its mode and
- * owner; until then, and if anything fails, the old one is untouched. A file
- * that is a link, or has a second name, is refused: it would come apart.
+ * Add the value `text` of the field to the policy document at `path`. The new
+ * document is complete on disk, with the mode and owner of the old one, before
+ * it replaces it; if anything fails, the old one is unchanged. A symbolic link,
+ * or a file with several hard links, is refused: the replacement would separate
+ * the names.
  */
 static int
 policy_file_grant(const char *path, const struct field *f, const char *text,
@@ -162,7 +171,7 @@ policy_file_grant(const char *path, const struct field *f, const char *text,
 
 /* ---- after a run ---- */
 
-/* Of an answer, with its NUL. */
+/* The size of an answer, with its NUL. */
 #define PROMPT_LINE_SIZE 64
 
 #define TRIES 3
@@ -206,8 +215,7 @@ prompt_open_terminal(struct prompt *a, struct remit_error *err)
 	/* Not standard input: that is the program's. */
 	a->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (a->tty < 0)
-		return fail_sys(err, REMIT_E_INPUT,
-				"--ask: there is no terminal to ask at");
+		return fail_sys(err, REMIT_E_INPUT, "--ask needs a terminal");
 	return 0;
 }
 
@@ -236,7 +244,7 @@ is_stopped(const struct prompt *a)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* False if nobody reads it. */
+/* Returns false if the terminal is gone. */
 static bool
 prompt_write(const struct prompt *a, const struct buf *text)
 {
@@ -245,7 +253,7 @@ prompt_write(const struct prompt *a, const struct buf *text)
 
 /* ---- the answer ---- */
 
-/* False at a signal or the end of the terminal. */
+/* Returns false at a signal, or at the end of the terminal's input. */
 static bool
 read_byte(const struct prompt *a, char *c)
 {
@@ -258,8 +266,10 @@ read_byte(const struct prompt *a, char *c)
 	return !p[1].revents && read(a->tty, c, 1) == 1;
 }
 
-/* The rest of a line that is too long for an answer is not the next one. */
-/* False at a signal, at the terminal's end and for what is too long. */
+/* The rest of a line that is too long is dropped: it must not become the next
+   answer. */
+/* Returns false at a signal, at the end of input, and for a line that is too
+   long. */
 static bool
 prompt_read_line(const struct prompt *a, char out[PROMPT_LINE_SIZE])
 {
@@ -294,12 +304,13 @@ read_answer(const struct prompt *a)
 
 /* ---- the question ---- */
 
-/* A line of its own in plain colours, whatever the program wrote last. */
+/* Begin a new line in plain colours, whatever the program wrote last. */
 static int
 add_refusal(struct buf *out, const struct remedy *r)
 {
 	if (buf_addf(out, "\033[0m\nremit: the program %s: %s",
-		     r->reported ? "says it was refused" : "was refused",
+		     r->reported ? "reports that it was refused"
+				 : "was refused",
 		     buf_text(&r->tried)) < 0)
 		return -1;
 	if (r->more && buf_addf(out, " and %zu more", r->more) < 0)
@@ -331,7 +342,8 @@ write_question(const struct prompt *a, const struct remedy *r, struct buf *out)
 	return add_choices(out, a);
 }
 
-/* What was typed while the program ran was not meant for us. */
+/* Drop what the user typed while the program ran: it was not meant as an
+   answer. */
 static enum answer
 prompt_once(const struct prompt *a, const struct remedy *r)
 {
@@ -352,7 +364,8 @@ prompt_once(const struct prompt *a, const struct remedy *r)
 	return answer == ANSWER_NONE ? ANSWER_NO : answer;
 }
 
-/* Nothing that would be refused in any case is asked for. */
+/* Explain why a permission is not offered: the run would be refused with it,
+   too. */
 static void
 write_why_not(const struct prompt *a, const struct remedy *r,
 	      const struct remit_error *why)
@@ -377,13 +390,13 @@ write_always(const struct prompt *a, const struct remedy *r)
 
 	if (policy_file_grant(a->file, r->field, r->text, &err) == 0)
 		return;
-	if (buf_addf(&text, "remit: only allowed once: ") == 0 &&
+	if (buf_addf(&text, "remit: allowed only once: ") == 0 &&
 	    line_text_message(&text, err.message, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
 		prompt_write(a, &text);
 }
 
-/* True if the policy allows more than before. */
+/* Returns true if the user has allowed it, and adds it to the policy. */
 static bool
 prompt_for_remedy(const struct prompt *a, const struct remedy *r,
 		  struct policy *policy)
@@ -403,8 +416,9 @@ prompt_for_remedy(const struct prompt *a, const struct remedy *r,
 	return field_set_text(policy, r->field, r->text, &err) == 0;
 }
 
-/* Once for each flag: a run that is refused the same again is not helped by
-   it, and a no is a no. */
+/* Returns false if the user was asked for this flag before. Asking again would
+   not help: either the flag was allowed without effect, or the answer was no.
+   */
 static bool
 add_answered(struct prompt *a, const struct remedy *r)
 {
@@ -440,7 +454,7 @@ prompt_note_host(struct prompt *a, const char *host, bool always)
 	struct remedy r = { .field = &fields[F_NETWORK_ALLOW] };
 
 	snprintf(r.text, sizeof(r.text), "%s", host);
-	/* Without memory it is asked again. */
+	/* If memory runs out, the user is asked again. */
 	(void)add_answered(a, &r);
 	if (always)
 		write_always(a, &r);
@@ -477,7 +491,7 @@ static const struct question_word {
 	{ "always", REMIT_ALLOW_ALWAYS },
 };
 
-/* What is asked, by kind. */
+/* The words of a question, by its kind. */
 static const struct kind {
 	const char *name, *before, *between;
 } kinds[] = {
@@ -494,7 +508,7 @@ question_write(const struct remit_question *q, const char *file,
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].name, q->kind))
 			k = &kinds[i];
-	/* A line of its own in plain colours, whatever was written last. */
+	/* Begin a new line in plain colours, whatever was written last. */
 	if (buf_addf(out, "\033[0m\nremit: the program %s", k->before) < 0 ||
 	    line_text_add(out, q->subject, QUESTION_SHOWN) < 0 ||
 	    buf_addf(out, "%s", q->detail ? k->between : "\"") < 0 ||
@@ -529,14 +543,15 @@ question_prompt(const struct remit_question *q, const char *file, int signals)
 
 	a.signals = signals;
 	if (prompt_open_terminal(&a, &err) < 0) {
-		fprintf(stderr, "remit: denied: there is no terminal to ask "
-				"at\n");
+		fprintf(stderr, "remit: denied, since no terminal can show the "
+				"question\n");
 		return REMIT_DENY;
 	}
 	if (question_write(q, file, &text) < 0)
 		return REMIT_DENY;
 	for (int i = 0; i < TRIES; i++) {
-		/* What was typed before was not meant for us. */
+		/* Drop what the user typed before: it was not meant as an
+		   answer. */
 		tcflush(a.tty, TCIFLUSH);
 		if (!prompt_write(&a, &text) || !prompt_read_line(&a, line) ||
 		    question_find(line, file, &answer))

@@ -10,7 +10,8 @@
 #include "policy/plan/plan.h"
 #include "policy/rules/path_rule.h"
 
-/* The longest text of a denial, cut off or not. */
+/* A text in a denial has at most this many bytes. If it has as many, it may
+   have been cut off. */
 #define CUT 255
 
 static const char *
@@ -27,8 +28,8 @@ is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of a file that is to be written the directory is named: the file may not be
-   there yet, and programs replace files rather than change them. */
+/* To allow writing a file, name its directory: the file may not exist yet, and
+   programs replace files rather than change them. */
 static bool
 set_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
 {
@@ -46,7 +47,7 @@ set_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
 	return true;
 }
 
-/* False if there is no flag, or not all of its value is known. */
+/* Returns false if no flag would help, or if its value is not fully known. */
 static bool
 read_row(const json_t *row, struct remedy *out)
 {
@@ -80,7 +81,7 @@ remedy_for(struct remedies *r, const struct remedy *one)
 	return &r->rows[r->count++];
 }
 
-/* A few are enough to judge by. */
+/* A few examples are enough for the user to decide. */
 static int
 add_tried(struct remedy *r, const json_t *row)
 {
@@ -123,7 +124,7 @@ remedies_free(struct remedies *r)
 	r->count = 0;
 }
 
-/* All of the value: what is allowed must be what was read. */
+/* Show the whole value: the user must see exactly what would be allowed. */
 int
 remedy_show(const struct remedy *r, struct buf *out)
 {
@@ -137,7 +138,8 @@ remedy_show(const struct remedy *r, struct buf *out)
 	return buf_add(out, "\"", 1);
 }
 
-/* A link leads where the question does not say, and tomorrow elsewhere. */
+/* A symbolic link may lead to a place that the question does not show, and may
+   lead to another one tomorrow. */
 static int
 check_path(const struct remedy *r, struct remit_error *err)
 {
@@ -146,14 +148,13 @@ check_path(const struct remedy *r, struct remit_error *err)
 
 	if (!real)
 		return fail_sys(err, REMIT_E_INPUT,
-				"on the host it is not to "
-				"be found");
+				"it does not exist on the host");
 	if (!strcmp(real, r->text))
 		return 0;
 	if (line_text_add(&shown, real, REMEDY_TEXT) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "path");
 	return fail(err, REMIT_E_INPUT,
-		    "on the host it leads to \"%s\": write the flag yourself "
+		    "on the host it is a link to \"%s\": use the flag yourself "
 		    "if you mean that",
 		    buf_text(&shown));
 }

@@ -49,7 +49,7 @@ code_point(const char *c, size_t len)
 	return point;
 }
 
-/* Columns that a terminal gives to a character. */
+/* How many columns of a terminal a character occupies. */
 static unsigned
 width_of(const char *c, size_t len)
 {
@@ -93,7 +93,7 @@ edit_insert(struct line_edit *e, const char *bytes, size_t len)
 	size_t tail = b->len - e->at;
 
 	if (buf_add(b, bytes, len) < 0)
-		return; /* it is full */
+		return; /* the line is full */
 	memmove(b->data + e->at + len, b->data + e->at, tail);
 	memcpy(b->data + e->at, bytes, len);
 	e->at += len;
@@ -153,7 +153,7 @@ enum key {
 	KEY_DELETE,
 };
 
-/* What terminals send for keys, behind ESC. */
+/* What terminals send for keys, after ESC. */
 static const struct {
 	const char *sequence;
 	enum key key;
@@ -196,7 +196,8 @@ press_key(struct line_edit *e, enum key key)
 	}
 }
 
-/* True when the sequence is over, known or not (ECMA-48, 5.4). */
+/* Returns true when the escape sequence is complete, known or not (ECMA-48,
+   5.4). */
 static bool
 feed_escape(struct line_edit *e)
 {
@@ -215,7 +216,8 @@ feed_escape(struct line_edit *e)
 	return true;
 }
 
-/* A character of more than one byte goes in when it is whole. */
+/* Returns true when the bytes are a whole character, which is then inserted, or
+   can never become one. */
 static bool
 feed_character(struct line_edit *e)
 {
@@ -302,7 +304,8 @@ line_edit_feed(struct line_edit *e, unsigned char byte)
 
 /* ---- what is shown ---- */
 
-/* From where on the line is shown, so that the cursor is within `room`. */
+/* Returns the offset of the first byte to show, so that the cursor fits into
+   `width_left` columns. */
 static size_t
 first_shown(const struct line_edit *e, unsigned width_left)
 {

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
-/* As it was found; a signal that ends us puts it back. */
+/* The original state of the terminal. A fatal signal restores it. */
 static struct termios saved_termios;
 static volatile sig_atomic_t is_changed;
 
@@ -25,8 +25,8 @@ restore_and_raise(int number)
 	raise(number);
 }
 
-/* Byte by byte, nothing shown by the terminal itself, no signals by keys;
-   what is written is left alone. */
+/* Input arrives byte by byte, without echo and without signals for keys. Output
+   processing stays as it is. */
 static void
 set_raw_mode(void)
 {
@@ -53,7 +53,7 @@ repl_lines_open(struct repl_lines *l)
 static void
 write_terminal(const char *text, size_t len)
 {
-	/* A terminal that is gone also has nothing more to read. */
+	/* Ignore errors: if the terminal is gone, the next read fails too. */
 	if (write(1, text, len) < 0)
 		return;
 }
@@ -87,7 +87,7 @@ read_some(char *to, size_t size)
 	return n;
 }
 
-/* Bytes that came at once are drawn at once. */
+/* Bytes that arrive together are drawn once. */
 static enum line_state
 edit_line(struct repl_lines *l, const char *prompt)
 {
@@ -126,11 +126,11 @@ read_terminal(struct repl_lines *l, const char *prompt, struct buf *out)
 	if (state == LINE_DONE &&
 	    (buf_add(out, buf_text(&l->edit.text), l->edit.text.len) < 0 ||
 	     line_edit_remember(&l->edit, buf_text(&l->edit.text)) < 0))
-		return LINE_STOPPED; /* too much: begin anew */
+		return LINE_STOPPED; /* out of memory: begin a new line */
 	return state;
 }
 
-/* A line that is too long comes in pieces, and fails as a program. */
+/* A line that is too long arrives in pieces, and fails as a program. */
 static enum line_state
 read_plain(struct repl_lines *l, struct buf *out)
 {

@@ -1,6 +1,6 @@
 /*
- * repl_lines: the lines that somebody types, from a terminal with an editor,
- * or from anything else as they are.
+ * repl_lines: reads the input of `remit repl` line by line: from a terminal
+ * with an editor, from anything else unchanged.
  */
 #ifndef REMIT_REPL_LINES_H
 #define REMIT_REPL_LINES_H
@@ -10,7 +10,7 @@
 struct repl_lines {
 	bool terminal;
 	struct line_edit edit;
-	struct buf ahead; /* what was read behind a line */
+	struct buf ahead; /* bytes that were read after the end of the line */
 	bool ended;
 };
 
@@ -20,9 +20,9 @@ struct repl_lines {
 		.ahead = BUF_INIT(LINE_EDIT_BYTES), \
 	}
 
-/* From standard input. */
+/* Begin to read standard input. */
 void repl_lines_open(struct repl_lines *l);
-/* LINE_DONE with the line in *out, LINE_STOPPED or LINE_END. */
+/* Read the next line into *out. Returns LINE_DONE, LINE_STOPPED or LINE_END. */
 enum line_state repl_lines_read(struct repl_lines *l, const char *prompt,
 				struct buf *out);
 void repl_lines_free(struct repl_lines *l);

@@ -38,8 +38,8 @@ policy_digest(const char *text, char out[SHA256_TEXT], struct remit_error *err)
 
 /* ---- writing ---- */
 
-/* The lock is held. One write at the end of the file, so that lines of several
-   never mix, unless the disk is full. */
+/* Called with the lock. Each write() appends whole lines, so that lines of
+   several processes never mix, unless the disk is full. */
 static int
 write_waiting(struct audit *a)
 {
@@ -64,7 +64,8 @@ append_line(struct audit *a, const struct buf *line, struct remit_error *err)
 	failed = buf_add(&a->waiting, buf_text(line), line->len) < 0 ||
 		 write_waiting(a) < 0;
 	pthread_mutex_unlock(&a->lock);
-	/* Many sync at once what several have written. */
+	/* Several threads may sync at once; each sync covers the lines of
+	   all. */
 	if (failed || (line->len && fsync(a->fd) < 0))
 		return fail_sys(err, REMIT_E_KERNEL, "--audit %s", a->path);
 	return 0;
@@ -97,8 +98,8 @@ audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 	if (policy_digest(job->policy_json, policy, err) < 0)
 		return -1;
 	sha256_text(job->code, job->code_len, code);
-	/* Not as text: that has what code has made, which need not be JSON
-	   that can be read here. */
+	/* Use the document, not the text: the text includes values of the code,
+	   which this JSON parser may be unable to read. */
 	if (run->res)
 		to_write.result = result_view_document(run->res);
 	else
@@ -119,7 +120,8 @@ audit_reopen(struct audit *a, struct remit_error *err)
 	if (fd < 0)
 		return -1;
 	pthread_mutex_lock(&a->lock);
-	/* Whoever has written and not synced yet would sync the new one. */
+	/* Sync the old file first: a thread that has written but not synced yet
+	   would otherwise sync only the new one. */
 	failed = fsync(a->fd) < 0 || dup3(fd, a->fd, O_CLOEXEC) < 0;
 	pthread_mutex_unlock(&a->lock);
 	return failed ? fail_sys(err, REMIT_E_KERNEL, "--audit %s", a->path)

@@ -1,9 +1,9 @@
 /*
- * audit: one line of JSON for each run, appended to a file and synced before
- * the result is shown: who ran what by which policy, and how it ended. No code
- * and no output.
+ * audit: appends one line of JSON about each run to a file, and syncs it before
+ * the result is shown: who ran what under which policy, and how it ended. A
+ * line contains neither code nor output.
  *
- * A line that cannot be written waits, and is written before the next.
+ * A line that cannot be written is kept, and written before the next one.
  */
 #ifndef REMIT_AUDIT_H
 #define REMIT_AUDIT_H
@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 struct audit {
-	const char *path; /* NULL: nobody asked for one */
+	const char *path; /* NULL: no audit is wanted */
 	int fd;
 	pthread_mutex_t lock;
 	struct buf waiting; /* lines that are not written yet */
@@ -27,18 +27,19 @@ struct audit {
 
 struct audit_run {
 	const struct remit_job *job;	/* with its policy */
-	const struct remit_result *res; /* NULL: there is none */
-	const struct remit_error *why;	/* then why */
-	const char *key;		/* of a server, by its name; or NULL */
+	const struct remit_result *res; /* NULL: the run failed */
+	const struct remit_error *why;	/* the error, if the run failed */
+	const char *key; /* the name of the client's key at a server, or NULL */
 };
 
-/* Before the run: what cannot be written down is not run. */
+/* Open the file. Call this before the run: without an audit nothing may run. */
 int audit_open(struct audit *a, struct remit_error *err) must_check;
-/* The same later on: whether all lines so far are written. */
+/* Fails unless all lines so far are written and synced. */
 int audit_check(struct audit *a, struct remit_error *err) must_check;
 int audit_add(struct audit *a, const struct audit_run *run,
 	      struct remit_error *err) must_check;
-/* The file was moved away: begin a new one, or go on with the old. */
+/* Open the file again, after it was moved away. If that fails, the old file
+   stays in use. */
 int audit_reopen(struct audit *a, struct remit_error *err) must_check;
 void audit_free(struct audit *a);
 

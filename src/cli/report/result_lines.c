@@ -5,7 +5,7 @@
 #include "cli/report/screen.h"
 #include "policy/fields/field.h"
 
-/* ---- what was refused ---- */
+/* ---- denials ---- */
 
 /* Characters of foreign text in a line. */
 #define DENIAL_SHOWN 256
@@ -19,7 +19,7 @@ add_quoted(struct buf *out, const char *text)
 	return buf_add(out, "\"", 1);
 }
 
-/* What the code's own memory held, in the order of the document. */
+/* Add what the code reported about the call, in the order of the document. */
 static int
 add_reported(struct buf *out, const json_t *reported)
 {
@@ -93,9 +93,9 @@ denials_show(const json_t *result, struct buf *out)
 	return buf_addf(out, "remit: denied: %lld more\n", (long long)more);
 }
 
-/* ---- what was changed ---- */
+/* ---- changes of folders of the host ---- */
 
-/* So many of each list are shown; JSON has them all. */
+/* At most this many rows of each list are shown; JSON has all. */
 #define LINES_MAX 20
 /* Characters of foreign text in a line. */
 #define CHANGE_SHOWN 1024
@@ -155,8 +155,8 @@ changes_show(const json_t *result, bool all, struct buf *out)
 		return -1;
 	if (n && !committed && !all &&
 	    buf_addf(out,
-		     "remit: %zu change%s not written, since the "
-		     "program did not end well (--commit always)\n",
+		     "remit: %zu change%s not written, since the program did "
+		     "not succeed (see --commit always)\n",
 		     n, n == 1 ? " was" : "s were") < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(skipped) && i < LINES_MAX; i++)
@@ -165,7 +165,7 @@ changes_show(const json_t *result, bool all, struct buf *out)
 	return add_rest(out, "not written", json_array_size(skipped));
 }
 
-/* ---- what the validator found ---- */
+/* ---- findings of the validator ---- */
 
 /* Characters of foreign text in a line. */
 #define FINDING_SHOWN 1000

@@ -1,7 +1,6 @@
 /*
- * result_lines: parts of a result, one line each for people at a terminal: what
- * was refused to a run, what it has changed in directories of the host, and
- * what the validator found.
+ * result_lines: shows parts of a result to people at a terminal, as lines:
+ * denials, changes to directories of the host, and findings of the validator.
  */
 #ifndef REMIT_RESULT_LINES_H
 #define REMIT_RESULT_LINES_H
@@ -11,17 +10,18 @@
 
 #include "base/buf.h"
 
-/* Add the lines for a result; nothing if nothing was refused. */
+/* Add a line for each denial of a result. */
 int denials_show(const json_t *result, struct buf *out) must_check;
-/* Of one row only what was tried: `execve "/bin/sh" ×3`. */
+/* Add what one denied row tried: `execve "/bin/sh" ×3`. */
 int denials_show_tried(const json_t *row, struct buf *out) must_check;
 
-/* What was not written always, since it must not be missed; what was written
-   (or, if it was not, would have been) only if `all`. */
+/* Add a line for each change that was skipped, which users must not miss. With
+   `all`, also add a line for each change that was written, or would have
+   been. */
 int changes_show(const json_t *result, bool all, struct buf *out) must_check;
 
-/* What the validator found: place, what, and a hint. The array of a rejected
-   result; `name` is the program's. */
+/* Print the findings of a rejected result: place, message and hint. `name` is
+   the file name of the program. */
 void findings_show(FILE *to, const char *name, const json_t *findings);
 
 #endif

@@ -9,7 +9,8 @@
 
 #define PLAIN "text/plain"
 
-/* How files of a type end. Others are "part2.bin", by their place. */
+/* The suffix of files by MIME type. A part of another type is named by its
+   index, such as "part2.bin". */
 static const struct ending {
 	const char *mime, *end;
 } endings[] = {
@@ -64,7 +65,7 @@ write_file(int directory, const char *name, const struct remit_part *p)
 	return fd < 0 ? -1 : io_write_all(fd, p->bytes, p->len);
 }
 
-/* Too many lines are not said; the files are there. */
+/* Lines beyond the buffer's cap are dropped; the files exist nevertheless. */
 static void
 add_note(struct run_displays *r, const char *name, int failed)
 {
@@ -84,7 +85,7 @@ write_files(struct run_displays *r, const struct remit_display *d)
 	if (!d->is_value)
 		snprintf(stem, sizeof(stem), "display-%zu", r->count);
 	for (size_t i = 0; i < d->part_count; i++) {
-		/* Where there is another form, the text says little. */
+		/* If a display has another form, skip the plain text. */
 		if (!strcmp(d->parts[i].mime, PLAIN) && d->part_count > 1)
 			continue;
 		name_file(name, sizeof(name), stem, d, i);

@@ -1,9 +1,9 @@
 /*
- * run_displays: what a program of `remit run` shows, as files of a directory,
- * and its value as text.
+ * run_displays: writes what a program of `remit run` displays to files in a
+ * directory, and keeps its value as text.
  *
- * The names are ours (display-1.png), and the program chooses none. What is
- * there already stays as it is.
+ * Remit chooses all names (display-1.png); the program has no influence.
+ * Existing files are never changed.
  */
 #ifndef REMIT_RUN_DISPLAYS_H
 #define REMIT_RUN_DISPLAYS_H
@@ -15,11 +15,11 @@
 
 struct run_displays {
 	const char *path; /* of the directory */
-	int directory;	  /* -1: no files are wanted */
-	size_t count;	  /* of displays so far */
-	struct buf value; /* its text */
+	int directory;	  /* -1: write no files */
+	size_t count;	  /* displays so far */
+	struct buf value; /* the text of the value */
 	bool has_value;
-	struct buf lines; /* what to say of files, for people */
+	struct buf lines; /* what to print about the files */
 };
 
 #define RUN_DISPLAYS_INIT                              \
@@ -29,14 +29,14 @@ struct run_displays {
 		.lines = BUF_INIT((size_t)1024 << 10), \
 	}
 
-/* The directory is made if only its last part is missing. */
+/* Open the directory, and create it if only its last part is missing. */
 int run_displays_open(struct run_displays *r, const char *path,
 		      struct remit_error *err) must_check;
 void run_displays_add(struct run_displays *r, const struct remit_display *d);
-/* The program is run again. */
+/* Drop the value and the lines, before the program runs again. */
 void run_displays_reset(struct run_displays *r);
-/* On stderr: files that were written, what was left out of a result; and on a
-   terminal that there could be files. */
+/* Print to stderr which files were written and how many displays were left out.
+   On a terminal, also print that --displays would write files. */
 void run_displays_explain(const struct run_displays *r, const json_t *result);
 void run_displays_free(struct run_displays *r);
 

@@ -90,7 +90,7 @@ feed_byte(struct screen *s, char c, struct buf *out)
 				     : show_pending(s, out);
 	if (s->pending_len == 1)
 		return show_escaped(s, out);
-	/* What came before was cut off; this byte may begin something new. */
+	/* The character before was cut off; this byte may begin a new one. */
 	s->pending_len--;
 	if (show_escaped(s, out) < 0)
 		return -1;
@@ -114,11 +114,11 @@ screen_end(struct screen *s, struct buf *out)
 	return show_escaped(s, out);
 }
 
-/* ---- within a line of ours ---- */
+/* ---- foreign text within a line of Remit ---- */
 
-/* What is not seen, is seen as something else, or changes what is around it:
-   controls, formats, spaces, fillers, marks, private use (Unicode's categories
-   C, M and Z, as far as they belong to more than one script). */
+/* Characters that are invisible, look like others, or change the text around
+   them: controls, formats, spaces, fillers, marks, private use (Unicode's
+   categories C, M and Z, except those of a single script). */
 static const struct range {
 	uint32_t first, last;
 } unseen[] = {
@@ -145,7 +145,7 @@ is_unseen(uint32_t c)
 	return false;
 }
 
-/* The bytes of the character at `s`; 0 if it is not UTF-8. */
+/* Returns the number of bytes of the character at `s`; 0 if it is not UTF-8. */
 static size_t
 character_length(const char *s)
 {
@@ -191,8 +191,8 @@ add_all(struct buf *out, const char *text, size_t max, const char *quoted)
 		size_t n = character_length(text);
 		bool is_blank = *text == ' ';
 
-		/* Many blanks fill lines of a terminal, and what comes behind
-		   them looks like a line of ours. */
+		/* Many blanks fill the line of a terminal, and the text after
+		   them would look like a line of Remit. */
 		if (is_blank && after_blank ? buf_addf(out, "\\x20") < 0
 					    : add_one(out, text, n, quoted) < 0)
 			return -1;

@@ -1,13 +1,13 @@
 /*
- * screen: foreign text on a terminal.
+ * screen: shows foreign text on a terminal without harm.
  *
- * A program's output: text, tab, newline and colour codes pass; anything else
- * that could move the cursor, retitle the window or paste text is shown as its
- * escaped bytes.
+ * In the output of a program, text, tab, newline and colour codes pass.
+ * Anything else could move the cursor, change the window title or paste text,
+ * and is shown as escaped bytes.
  *
- * Foreign text within a line of ours: it stays on that line, cannot move the
- * cursor or turn the direction of writing, and no two texts look the same
- * because of characters that nobody sees.
+ * Foreign text within a line of Remit stays on that line, and cannot move the
+ * cursor or reverse the direction of writing. Invisible characters are escaped,
+ * so that different texts never look the same.
  */
 #ifndef REMIT_SCREEN_H
 #define REMIT_SCREEN_H
@@ -17,25 +17,25 @@
 #include "base/buf.h"
 
 struct screen {
-	bool raw;	  /* let everything through */
-	char pending[64]; /* a sequence or character not yet complete */
+	bool raw;	  /* pass everything unchanged */
+	char pending[64]; /* an incomplete sequence or character */
 	size_t pending_len;
 };
 
-/* Add to *out what may be shown of these bytes. */
+/* Add these bytes to *out, with escapes where necessary. */
 int screen_filter(struct screen *s, const char *bytes, size_t len,
 		  struct buf *out) must_check;
-/* The end: what is still pending is shown escaped. */
+/* Add the pending bytes, escaped. Call this at the end of the output. */
 int screen_end(struct screen *s, struct buf *out) must_check;
 
 /*
  * Add at most `max` characters of the text, then "..." if there are more.
- * Letters of all scripts stand for themselves; a quote or backslash gets a
- * backslash before it; all that cannot be seen is \x0a or \u{202e}, and a blank
- * behind a blank \x20.
+ * Letters of all scripts stay as they are. A quote or backslash gets a
+ * backslash before it, an invisible character becomes \x0a or \u{202e}, and a
+ * blank after a blank becomes \x20.
  */
 int line_text_add(struct buf *out, const char *text, size_t max) must_check;
-/* The same for a message of ours that has foreign text in it: quotes and
+/* The same for a message of Remit that contains foreign text: quotes and
    backslashes stay as they are. */
 int line_text_message(struct buf *out, const char *text, size_t max) must_check;
 

@@ -138,7 +138,7 @@ def reading(path) -> tuple[str, str]:
 def test_once_runs_again_with_the_flag(ask, data):
     t = ask(*reading(data))
     question = t.answer("o")
-    assert f'remit: the program says it was refused: path "{data}" (ENOENT)\n' in question
+    assert f'remit: the program reports that it was refused: path "{data}" (ENOENT)\n' in question
     assert f'       Allow --read "{data}" (' in question and "always needs --policy FILE" in question
     code, rest = t.end()
     assert (code, rest.strip()) == (0, "read of the host")
@@ -259,7 +259,7 @@ def test_a_file_that_is_not_there_is_not_offered(remit):
     t = Terminal(remit, "-c", "open('/srv/no/such/file')")
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest
-    assert '--read "/srv/no/such/file" would not help: on the host it is not to be found' in rest
+    assert '--read "/srv/no/such/file" would not help: it does not exist on the host' in rest
 
 
 def test_a_link_is_not_offered(remit, data):
@@ -268,7 +268,7 @@ def test_a_link_is_not_offered(remit, data):
         link.symlink_to("/etc/passwd")
     t = Terminal(remit, *reading(link))
     code, rest = t.end()
-    assert code == 1 and PROMPT not in rest and 'leads to "/etc/passwd"' in rest
+    assert code == 1 and PROMPT not in rest and 'is a link to "/etc/passwd"' in rest
 
 
 def test_what_the_plan_would_refuse_is_not_offered(remit, data):
@@ -296,12 +296,12 @@ def test_a_file_that_would_come_apart_is_not_written(remit, data, shape, word):
     t = Terminal(remit, "--policy", other, *reading(data))
     t.answer("a")
     code, rest = t.end()
-    assert code == 0 and "remit: only allowed once: " in rest and word in rest and "read of the host" in rest
+    assert code == 0 and "remit: allowed only once: " in rest and word in rest and "read of the host" in rest
     assert policy.read_text() == "{}" and other.is_symlink() == (shape == "link")
     other.unlink()
 
 
-@pytest.mark.parametrize("obstacle, word", [("folder", "a new file beside"), ("group", "its owner and group cannot be kept")])
+@pytest.mark.parametrize("obstacle, word", [("folder", "create a new file next to"), ("group", "cannot keep its owner, group and mode")])
 def test_a_file_that_cannot_be_written_is_left(any_remit, data_of, obstacle, word):
     data = data_of(any_remit)
     policy = any_remit.file("closed/policy.json", "{}")
@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_written_is_left(any_remit, data_of, obstacle, wor
     t.answer("a")
     code, rest = t.end()
     policy.parent.chmod(0o755)
-    assert code == 0 and "only allowed once: " in rest and word in rest and policy.read_text() == "{}"
+    assert code == 0 and "allowed only once: " in rest and word in rest and policy.read_text() == "{}"
     assert [p.name for p in policy.parent.iterdir()] == ["policy.json"]
 
 

@@ -188,7 +188,7 @@ def test_options_of_the_policy_are_read_by_the_same_loop(any_remit, command):
         (("packages", "prune", "--json"), "not to remit packages prune"),
         (("status", "--memory", "1G"), "--memory belongs to remit run, remit repl and others, not to remit status"),
         (("batch", "-c", "1"), "-c belongs to remit run and remit check, not to remit batch"),
-        (("packages", "remove"), '"remove": what to do with packages is list or prune'),
+        (("packages", "remove"), 'unknown subcommand "remove"; packages has list or prune'),
         (("status", "now"), 'unexpected argument "now": remit status takes only options'),
         (("logs", "a", "b"), 'unexpected argument "b": remit logs takes one RUN_ID'),
         (("run", "-json", "x.py"), "unknown option -json; did you mean --json?"),
@@ -197,7 +197,7 @@ def test_options_of_the_policy_are_read_by_the_same_loop(any_remit, command):
         (("serve", "--allow-network", "x:1"), "unknown option --allow-network; did you mean"),
         (("--versoin",), "unknown option --versoin; did you mean --version?"),
         (("--json", "run", "x.py"), 'unknown option --json; options follow the command: see "remit --help"'),
-        (("serv",), 'there is no command "serv" (did you mean "serve"?)'),
+        (("serv",), 'unknown command "serv" (did you mean "serve"?)'),
     ],
 )
 def test_errors_name_the_command(any_remit, args, words):

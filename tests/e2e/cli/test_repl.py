@@ -167,7 +167,7 @@ def test_a_fresh_jail_on_demand(repl):
     assert one.out("%reset") == ""
     assert "NameError" in one.out("x")
     assert "%reset" in one.out("%help")
-    assert "no such word" in one.out("%nonsense")
+    assert "unknown command" in one.out("%nonsense")
 
 
 def test_a_cell_that_ends_the_jail_is_followed_by_a_fresh_one(repl):

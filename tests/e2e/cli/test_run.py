@@ -243,7 +243,7 @@ def test_a_closed_pipe_ends_the_run(any_remit):
 @pytest.mark.parametrize(
     "args,code,words",
     [
-        ((), 2, "name a program"),
+        ((), 2, "no program is given"),
         (("-c",), 2, "-c requires a value, such as 'print(6 * 7)'"),
         (("nowhere.py",), 2, "nowhere.py: No such file"),
         (("/",), 2, "is a folder"),

@@ -39,7 +39,7 @@ def container(stage):
 def test_doctor_says_what_works_there(container, user):
     done = container("doctor", user=user)
     assert 'The tier "local" does not work here.' in done.stdout, done
-    assert 'The tier "landlock", a weaker wall, works here if you name it: --preset landlock.' in done.stdout
+    assert 'The tier "landlock", a weaker wall, works here if you choose it: --preset landlock.' in done.stdout
 
 
 @pytest.mark.parametrize("user", ["0", "1000"])

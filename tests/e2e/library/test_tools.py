@@ -380,7 +380,7 @@ for tool in bad, gone, binary, large:
         "--tool", "binary=printf '\\377'", "--tool", "large=head -c 70000000 /dev/zero", "-c", code,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
-        "['a', 'b', 'c']", "bad: the command ended with code 3", "gone: the command was ended by signal 9",
+        "['a', 'b', 'c']", "bad: the command exited with code 3", "gone: the command was killed by signal 9",
         "binary: the command's output is not UTF-8", "large: the command wrote more than 64 MiB",
     ], done  # fmt: skip
     assert done.stderr == "why\n"
@@ -416,9 +416,9 @@ def test_a_schema_of_a_command(remit):
         (("--tool", "t="), "--tool: write NAME=COMMAND"),
         (("--tool", "a-b=x"), "a name is 1 to 64 letters"),
         (("--tool", "t=x", "--tool", "t=y"), "there are two of this name"),
-        (("--tool-help", "t=x"), "there is no --tool t before it"),
-        (("--tool", "t=x", "--tool-approval", "t=maybe"), '--tool-approval: there is no "maybe"'),
-        (("--tool", "t=x", "--tool-result", "t=xml"), '--tool-result: there is no "xml"'),
+        (("--tool-help", "t=x"), "no --tool t comes before it"),
+        (("--tool", "t=x", "--tool-approval", "t=maybe"), '--tool-approval: "maybe" is not a choice'),
+        (("--tool", "t=x", "--tool-result", "t=xml"), '--tool-result: "xml" is not a choice'),
         (("--tool", "t=x", "--tool-schema", "t=/nonexistent"), "/nonexistent"),
         (("--tool",), "--tool requires a value: NAME=COMMAND"),
     ],
@@ -454,7 +454,7 @@ for text in "a\x1b[2J\u202eb\nremit: fake", "b" * 5000, "c", "d":
 
 def test_without_a_terminal_the_answer_is_no(any_remit):
     done = any_remit("run", "--tool", "t=cat", "--tool-approval", "t=first", "-c", "t()", start_new_session=True)
-    assert "remit: denied: there is no terminal to ask at" in done.stderr and "ToolError" in done.stderr, done
+    assert "remit: denied, since no terminal can show the question" in done.stderr and "ToolError" in done.stderr, done
 
 
 def test_the_audit_has_the_calls(any_remit):

@@ -104,7 +104,7 @@ def test_a_line_without_end_is_not_kept(any_remit):
     for _ in range(97):
         p.process.stdin.write(b"x" * (1 << 20))
     p.raw("")
-    assert p.line()["error"] == {"code": -32600, "message": "a message has at most 100663296 bytes"}
+    assert p.line()["error"] == {"code": -32600, "message": "a message must not have more than 100663296 bytes"}
     assert p.ask("ping")["result"] == {} and p.leave() == 0
 
 
@@ -387,7 +387,7 @@ def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
 @pytest.mark.parametrize("client", ["claude", "cursor", "vscode"])
 def test_the_configuration_starts_the_server(any_remit, client):
     done = any_remit("mcp", "--install", client, "--python", PYTHON, "--timeout", "7s")
-    assert done.returncode == 0 and "remit: this goes into" in done.stderr
+    assert done.returncode == 0 and "remit: add this to" in done.stderr
     (servers,) = json.loads(done.stdout).values()
     server = servers["remit"]
     assert server["args"] == ["mcp", "--python", PYTHON, "--timeout", "7s"] and server["command"] == any_remit.command
