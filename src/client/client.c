@@ -1,5 +1,5 @@
 /*
- * client: connections to keepers, and one run over one socket.
+ * client: opens keepers, and runs a job over one socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 /* ---- the input files of a job ---- */
 
-/* The most a policy allows for all of them. */
+/* The largest input_bytes that a policy can have, for all files. */
 #define BYTES_MAX (UINT64_C(1) << 30)
 
 static int
@@ -35,7 +35,7 @@ send_head(struct link *l, const char *path, uint64_t size,
 static int
 open_regular(const char *host_path, uint64_t *size, struct remit_error *err)
 {
-	/* Not to hang on a FIFO. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	own_fd int fd = open(host_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
@@ -49,8 +49,8 @@ open_regular(const char *host_path, uint64_t *size, struct remit_error *err)
 	*size = (uint64_t)st.st_size;
 	if (*size > BYTES_MAX)
 		return fail(err, REMIT_E_INPUT,
-			    "input file %s has %llu bytes: 1 GiB is the most "
-			    "that input_bytes can allow",
+			    "input file %s has %llu bytes: input_bytes can "
+			    "allow at most 1 GiB",
 			    host_path, (unsigned long long)*size);
 	return take_fd(&fd);
 }
@@ -85,7 +85,7 @@ send_from_disk(struct link *l, const struct remit_file *f,
 	return 0;
 }
 
-/* To the keeper, from memory or from the caller's disk. */
+/* Send the input files to the keeper, from memory or from the caller's disk. */
 static int
 job_files_send(struct link *l, const struct remit_job *job,
 	       struct remit_error *err)
@@ -106,13 +106,13 @@ job_files_send(struct link *l, const struct remit_job *job,
 	return 0;
 }
 
-/* ---- the keeper's question ---- */
+/* ---- questions of the keeper ---- */
 
 static const char *const answer_words[] = {
 	[REMIT_DENY] = "deny",
 	[REMIT_ALLOW_ONCE] = "once",
 	[REMIT_ALLOW_RUN] = "run",
-	[REMIT_ALLOW_ALWAYS] = "run", /* the caller remembers it */
+	[REMIT_ALLOW_ALWAYS] = "run", /* "always" is remembered by the caller */
 };
 
 static int
@@ -129,9 +129,9 @@ send_answer(struct link *l, const char *id, enum remit_answer answer,
 	return link_send(l, FRAME_ANSWER, out.data, out.len, err);
 }
 
-/* A host that the code wants to reach and nobody has named: the keeper's
-   question (the frame "question") is asked of the caller, and the answer sent.
- */
+/* Pass a question of the keeper (the frame "question") to the caller's
+   callback, and send the answer. The code wants to reach a host that the policy
+   does not name. */
 static int
 answer_host_question(const struct remit_job *job, const struct frame *f,
 		     struct link *l, struct remit_error *err)
@@ -147,7 +147,8 @@ answer_host_question(const struct remit_job *job, const struct frame *f,
 	    !record_next(f->payload, f->len, &at, &subject) || at != f->len ||
 	    strcmp(id.key, "id") != 0 || strcmp(kind.key, "kind") != 0 ||
 	    strcmp(subject.key, "subject") != 0)
-		return fail(err, REMIT_E_PROTOCOL, "a question without words");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "malformed question from the keeper");
 	q.kind = kind.value;
 	q.subject = subject.value;
 	return send_answer(l, id.value,
@@ -158,7 +159,7 @@ answer_host_question(const struct remit_job *job, const struct frame *f,
 
 /* ---- connections to keepers ---- */
 
-/* How long a caller that wants to be asked is left alone. */
+/* The interval between calls of the callback on_wait. */
 #define WAIT_MS 100
 
 int
@@ -174,7 +175,8 @@ client_need_private(struct remit *r, struct remit_error *err)
 	return failed;
 }
 
-/* Which keeper it is: named, found where one would be, or none. */
+/* Choose the keeper: the one that the caller or REMIT_KEEPER names, else one at
+   the default socket, else none, which means a private one. */
 static int
 choose_keeper(struct remit *r, const struct remit_options *opt,
 	      struct remit_error *err)
@@ -240,8 +242,8 @@ remit_close(struct remit *r)
 		return;
 	connections_close(&r->connections);
 	own_fd_close(&r->control);
-	/* The keeper leaves when its control socket closes. A host program
-	   that reaps all children itself has done this already. */
+	/* The keeper exits when its control socket closes. If the host program
+	   reaps all children itself, waitpid() fails at once. */
 	if (r->keeper_pid > 0)
 		while (waitpid(r->keeper_pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -303,7 +305,7 @@ client_send_job(struct link *l, const struct remit_job *job, bool stays,
 	return link_send(l, FRAME_START, "", 0, err);
 }
 
-/* Pass on what there is. What cannot be read is at its end. */
+/* Pass on available input. A read error counts as its end. */
 static int
 pass_stdin(struct link *l, int fd, bool *more, struct remit_error *err)
 {
@@ -389,7 +391,8 @@ handle_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_FILE_ANSWER:
 		if (r->filing)
 			return file_answer_add(r->filing, f, err);
-		return fail(err, REMIT_E_PROTOCOL, "a file of no task");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a file frame without a file task");
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -415,14 +418,14 @@ read_frames(struct run *r, struct remit_error *err)
 	return 0;
 }
 
-/* Each time it is woken, unlike by the job's own descriptor. */
+/* Send an interrupt for each wake-up. The job's interrupt_fd sends only one. */
 static int
 pass_wake(struct run *r, struct remit_error *err)
 {
 	uint64_t times;
 
 	if (read(r->wake, &times, sizeof(times)) < 0)
-		return 0; /* another round of poll has taken it */
+		return 0; /* already read */
 	return link_send(&r->link, FRAME_INTERRUPT, "", 0, err);
 }
 
@@ -433,7 +436,8 @@ is_answered(const struct run *r)
 	       result_view_is_done(r->result);
 }
 
-/* What somebody types ahead is for the next cell, not for this. */
+/* In an interactive cell, read input only when the cell waits for it: input
+   that the user types ahead belongs to the next cell. */
 static bool
 reads_input(const struct run *r)
 {
@@ -460,10 +464,11 @@ client_converse(struct run *r, struct remit_error *err)
 
 		if (tool_calls_flush(&r->calls, l, err) < 0)
 			return -1;
-		/* A keeper that has given up reading has an answer waiting. */
+		/* If the keeper no longer reads, it has already sent its
+		   answer. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
 			link_drop_backlog(l);
-		/* Input is read no faster than the keeper takes it. */
+		/* Stop reading input while the keeper does not accept more. */
 		if (link_wants_write(l)) {
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
@@ -509,12 +514,13 @@ client_begin(struct run *r, const struct remit *remit, bool shared, int fd)
 	r->remit = remit;
 	r->shared = shared;
 	link_open(&r->link, fd, PARTY_KEEPER);
-	/* 1 GiB is the most a policy allows of standard input, and as much of
+	/* A policy allows at most 1 GiB of standard input and 1 GiB of
 	   files. */
 	r->link.out.cap = (size_t)2400 * 1024 * 1024;
 }
 
-/* The keeper has read all that we sent, and waits for the next job. */
+/* Returns true if the connection can carry another job: the keeper has read
+   everything and waits for it. */
 static bool
 is_kept(const struct run *r, uint64_t sent)
 {
@@ -535,8 +541,8 @@ run_with_keeper(struct remit *r, bool shared, const struct remit_job *job,
 
 	if (job->context || job->fresh || job->env)
 		return fail(err, REMIT_E_INPUT,
-			    "only cells of a session have contexts, and "
-			    "variables besides the policy's");
+			    "only cells of a session can have a context, fresh "
+			    "names or environment variables");
 	client_set_job(&run, job);
 	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
 	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)
@@ -553,15 +559,16 @@ run_with_keeper(struct remit *r, bool shared, const struct remit_job *job,
 	    client_send_job(&run.link, job, !shared, err) < 0)
 		return -1;
 	sent = run.link.sent;
-	/* A keeper of our own wakes once, and finds all of the job that fits.
-	 */
+	/* Send as much of the job as fits before the private keeper receives
+	   its end of the socket. Then it wakes up once. */
 	if (theirs >= 0 && (link_flush(&run.link, err) < 0 ||
 			    connection_give(r, theirs, err) < 0))
 		return -1;
 	own_fd_close(&theirs);
 	theirs = -1;
 	if (client_converse(&run, err) < 0) {
-		/* Also for a child that has a copy of it. */
+		/* shutdown() works even if a child process has a copy of the
+		   socket. */
 		shutdown(run.link.fd, SHUT_RDWR);
 		return -1;
 	}
@@ -577,8 +584,9 @@ remit_run(struct remit *r, const struct remit_job *job,
 {
 	if (run_with_keeper(r, r->keeper_path != NULL, job, out, err) < 0)
 		return -1;
-	/* Nobody asked for a shared keeper: what it cannot do, our own can;
-	   unless input is gone that only the first one has seen. */
+	/* The shared keeper was not chosen by the caller. If it cannot run this
+	   policy, use a private one, unless the first one has consumed
+	   input. */
 	if (!r->found || job->stdin_fd >= 0 || !result_view_is_elsewhere(*out))
 		return 0;
 	remit_result_free(*out);

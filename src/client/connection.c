@@ -1,7 +1,8 @@
 /*
- * connection: our side of the socket that one run, or one session, has to
- * itself, so that threads share nothing and a closed socket ends it. A run that
- * ends in order leaves its connection to the next.
+ * connection: the client's end of the socket to a keeper. Each run and each
+ * session has its own socket, so that threads share nothing and closing the
+ * socket ends the run. A run that ended normally leaves its connection to the
+ * next one.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@
 
 extern char **environ;
 
-/* The directory of the runtime, lib/remit, has the name as well. */
+/* Returns true for an executable file. The runtime's directory, lib/remit, has
+   the same name as the program. */
 static bool
 is_program(const char *path)
 {
@@ -35,7 +37,8 @@ is_program(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-/* Beside this code: the program itself, or the remit of the same prefix. */
+/* Find the command in the directory of this library or program, or under the
+   same prefix. */
 static int
 find_command(char *out, size_t size, struct remit_error *err)
 {
@@ -57,7 +60,7 @@ find_command(char *out, size_t size, struct remit_error *err)
 			return 0;
 	}
 	return fail(err, REMIT_E_INPUT,
-		    "the remit command is not beside the library in %s: set "
+		    "found no remit command for the library in %s: set "
 		    "command_path",
 		    real);
 }
@@ -81,7 +84,8 @@ keeper_process_start(pid_t *pid, int *control, const char *command_path,
 	snprintf(number, sizeof(number), "%d", CONTROL_FD);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
-	/* A session of its own: the terminal's Ctrl-C is not for it. */
+	/* A separate session, so that Ctrl-C at the terminal does not reach the
+	   keeper. */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
 	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
@@ -115,7 +119,8 @@ connection_connect(const char *path, struct remit_error *err)
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socket");
 	if (strlen(path) >= sizeof(addr.sun_path))
-		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: the path is too long for a socket", path);
 	memcpy(addr.sun_path, path, strlen(path));
 	if (connect(fd, (void *)&addr, sizeof(addr)) < 0) {
 		fail_sys(err, REMIT_E_GONE, "connect to the keeper %s", path);
@@ -125,7 +130,7 @@ connection_connect(const char *path, struct remit_error *err)
 			 path);
 		return -1;
 	}
-	/* Code and policy go only to a keeper of the same user, or root's. */
+	/* Send code and policy only to a keeper of the same user or of root. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
 	    (peer.uid != geteuid() && peer.uid != 0))
 		return fail(err, REMIT_E_GONE,
@@ -133,7 +138,7 @@ connection_connect(const char *path, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-/* One that was kept, or -1. */
+/* Returns a kept connection, or -1. */
 static int
 pop_kept(struct remit *r)
 {
@@ -208,7 +213,7 @@ connections_close(struct connections *d)
 		close(d->kept[--d->count]);
 }
 
-/* ---- another release ---- */
+/* ---- keepers of another release ---- */
 
 static void
 name_keeper(const struct remit *r, bool shared, char *out, size_t size)
@@ -221,7 +226,7 @@ name_keeper(const struct remit *r, bool shared, char *out, size_t size)
 		snprintf(out, size, "the keeper");
 }
 
-/* The version that the keeper names in its refusal. */
+/* Get the version from the keeper's refusal. */
 static void
 name_version(const struct frame *f, char *out, size_t size)
 {
@@ -246,9 +251,10 @@ refuse_protocol(const struct remit *r, bool shared, const struct frame *f,
 	return fail_refused(
 		err, "keeper",
 		shared ? "Restart the keeper: \"systemctl --user restart "
-			 "remit-keeper\", or end it and run again; or set "
-			 "REMIT_KEEPER to nothing for a private one."
-		       : "Install the same release of the library and of the "
+			 "remit-keeper\", or kill it and try again; or set "
+			 "REMIT_KEEPER to the empty string to use a private "
+			 "keeper."
+		       : "Install the same release of the library and the "
 			 "remit command, or set command_path.",
 		"%s is Remit %s (protocol %u), this is Remit %s (protocol %d)",
 		keeper, version, protocol, REMIT_VERSION, FRAME_PROTOCOL);
@@ -264,7 +270,7 @@ release_next(const struct remit *r, bool shared, struct link *l,
 	if (!link_is_foreign(l, &protocol))
 		return link_next(l, f, err);
 	failed = link_next(l, f, err);
-	/* The refusal may come in pieces. */
+	/* The refusal may arrive in pieces. */
 	if (!failed && f->type == FRAME_NONE && !l->ended)
 		return 0;
 	return refuse_protocol(r, shared, f, protocol, err);

@@ -57,8 +57,8 @@ add_base64(struct buf *out, const char *bytes, size_t len)
 	return buf_add(out, "\"", 1);
 }
 
-/* A result is one line, so no blank of another kind; and what this library
-   cannot read, others cannot be sure to. */
+/* Returns true if the JSON can become part of the result: it has no newline or
+   tab, since a result is one line, and this library can parse it. */
 static bool
 is_good_json(const struct remit_part *p)
 {
@@ -93,7 +93,8 @@ add_member(struct buf *out, const char **comma, const struct remit_part *p)
 	return add_content(out, p);
 }
 
-/* The text and the data of a value have names of their own. */
+/* The text and the data of a value are separate members of the result, not
+   parts by MIME type. */
 static bool
 is_named(const struct remit_part *p)
 {
@@ -157,8 +158,7 @@ add_gaps(struct buf *out, const struct display_head *h, const char *no_json)
 			return -1;
 		comma = ",";
 	}
-	if (no_json && add_gap(out, comma, no_json,
-			       "it is no JSON that can be passed on") < 0)
+	if (no_json && add_gap(out, comma, no_json, "it is not valid JSON") < 0)
 		return -1;
 	return buf_add(out, "]", 1);
 }
@@ -176,9 +176,10 @@ write_display(struct buf *out, const struct display_head *h,
 	return buf_add(out, "}", 1);
 }
 
-/* ---- as it arrives ---- */
+/* ---- arriving frames ---- */
 
-/* All bytes are there. */
+/* All bytes of a display have arrived: pass it to the caller and write its
+   JSON. */
 static int
 finish_display(struct displays *d, const struct display_head *h,
 	       struct remit_error *err)
@@ -232,7 +233,8 @@ displays_begin(struct displays *d, const char *payload, size_t len,
 	if (display_head_read(&h, payload, len, err) < 0)
 		return -1;
 	if (d->total_bytes)
-		return fail(err, REMIT_E_PROTOCOL, "a display in another");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a display before the end of another");
 	if (h.kind == DISPLAY_VALUE && d->value.len)
 		return fail(err, REMIT_E_PROTOCOL, "a second value");
 	d->head.len = d->data.len = 0;
@@ -247,7 +249,8 @@ displays_add(struct displays *d, const char *bytes, size_t len,
 	     struct remit_error *err)
 {
 	if (!len || len > d->total_bytes - d->data.len)
-		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "bytes that belong to no display");
 	if (buf_add(&d->data, bytes, len) < 0)
 		return fail_memory(err, "displays");
 	return finish_if_whole(d, err);

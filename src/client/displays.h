@@ -1,9 +1,9 @@
 /*
- * displays: values and displays as they arrive, put together, handed to the
- * caller and written down as JSON.
+ * displays: receives values and displays in frames, passes them to the caller,
+ * and writes them as JSON.
  *
- * JSON that the code made is checked and then passed on as it is: a number
- * keeps all its digits. What is no JSON after all is left out.
+ * JSON from the code is validated and then passed on unchanged, so that numbers
+ * keep all their digits. Invalid JSON is left out.
  */
 #ifndef REMIT_DISPLAYS_H
 #define REMIT_DISPLAYS_H
@@ -15,16 +15,17 @@
 struct displays {
 	void (*on_display)(void *user, const struct remit_display *d);
 	void *user;
-	/* of the one that comes: */
+	/* the display that is arriving: */
 	struct buf head;
 	struct buf data;
-	uint64_t total_bytes; /* 0: none comes */
-	/* of all: */
-	struct buf value; /* a JSON object, or nothing */
-	struct buf shown; /* a JSON list but for its end, or nothing */
+	uint64_t total_bytes; /* 0: none is arriving */
+	/* all displays so far: */
+	struct buf value; /* a JSON object, or empty */
+	struct buf shown; /* a JSON list without its "]", or empty */
 };
 
-/* The keeper keeps to the policy's caps: these are the table's maxima. */
+/* The keeper enforces the policy's limits; these caps are the largest that a
+   policy can have. */
 #define DISPLAYS_INIT(function, data_of_it)                       \
 	{                                                         \
 		.on_display = (function),                         \
@@ -35,18 +36,18 @@ struct displays {
 		.shown = BUF_INIT((size_t)4 << 30),               \
 	}
 
-/* From the payloads of "display" and "display_data". */
+/* Receive the payloads of the frames "display" and "display_data". */
 int displays_begin(struct displays *d, const char *payload, size_t len,
 		   struct remit_error *err) must_check;
 int displays_add(struct displays *d, const char *bytes, size_t len,
 		 struct remit_error *err) must_check;
-/* Hands over the value, a JSON object or null, and what was shown, a JSON list.
- */
+/* Move the value (a JSON object or null) and the displays (a JSON list) out. */
 int displays_move(struct displays *d, struct buf *value, struct buf *shown,
 		  struct remit_error *err) must_check;
 void displays_free(struct displays *d);
 
-/* Whether a part of this type is text; other parts are written as base64. */
+/* Returns true if parts of this type are text. Other parts are written as
+   base64. */
 bool displays_is_text(const char *mime);
 
 #endif

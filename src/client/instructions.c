@@ -1,6 +1,6 @@
 /*
- * instructions: what a model should know, asked of the keeper, with the tools
- * behind it.
+ * instructions: requests from the keeper what a model should know, and appends
+ * the description of the tools.
  */
 #include <errno.h>
 #include <poll.h>
@@ -9,18 +9,16 @@
 #include "client/part.h"
 #include "wire/record.h"
 
-static const char intro[] =
-	"\n## Tools\n\n"
-	"These functions are there, with nothing to import:\n\n";
+static const char intro[] = "\n## Tools\n\nThese functions are defined; there "
+			    "is nothing to import:\n\n";
 static const char outro[] =
-	"\nWithout an event loop a call waits and returns the result: "
-	"`x = name(...)`. In code that uses `await`, each call must be "
-	"awaited, "
-	"and many run at once: `await asyncio.gather(name(...), name(...))`. "
-	"`call_tool(\"name\", ...)` is the same. Arguments and results are "
-	"JSON values. A tool that fails raises `ToolError`, which can be "
-	"caught; its text says why. Prefer one program that calls tools in a "
-	"loop to many programs.\n";
+	"\nWithout an event loop, a call waits and returns the result: `x = "
+	"name(...)`. In code that uses `await`, each call must be awaited, and "
+	"calls can run at the same time: `await asyncio.gather(name(...), "
+	"name(...))`. `call_tool(\"name\", ...)` does the same. Arguments and "
+	"results are JSON values. A tool that fails raises `ToolError`, which "
+	"can be caught; its text is the reason. Prefer one program that calls "
+	"tools in a loop to many programs.\n";
 
 /* name(a, b=...) */
 static int
@@ -55,8 +53,9 @@ add_tool(struct buf *out, const struct tool *tool)
 	    (tool->given.description &&
 	     buf_addf(out, ": %s", tool->given.description) < 0) ||
 	    (tool->given.approval != REMIT_APPROVAL_NEVER &&
-	     buf_addf(out, " (A person is asked before it is called, and may "
-			   "say no.)") < 0) ||
+	     buf_addf(out,
+		      " (A person must approve each call, and may refuse.)") <
+		     0) ||
 	    buf_addf(out, "\n") < 0)
 		return -1;
 	return schema ? buf_addf(out, "  Arguments by JSON Schema: `%s`\n",
@@ -67,7 +66,7 @@ add_tool(struct buf *out, const struct tool *tool)
 static int
 add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 {
-	/* Code that does not run calls nobody. */
+	/* With the tier "static" no code runs, and nothing can be called. */
 	if (!tools->count || !limits->len)
 		return 0;
 	if (buf_addf(out, "%s", intro) < 0)
@@ -78,7 +77,7 @@ add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 	return buf_addf(out, "%s%s", outro, buf_text(limits));
 }
 
-/* One frame is the whole answer, unless the answer is a result. */
+/* Wait for the next frame of the answer. */
 static int
 receive_frame(const struct remit *r, bool shared, struct link *l,
 	      struct frame *f, struct remit_error *err)
@@ -98,7 +97,7 @@ receive_frame(const struct remit *r, bool shared, struct link *l,
 	return 0;
 }
 
-/* The plan cannot be made: a result's error says why. */
+/* Fail with the error of a result: the keeper could not make a plan. */
 static int
 fail_from_result(const struct remit *r, bool shared, struct link *l,
 		 struct frame *f, struct remit_error *err)
@@ -120,7 +119,7 @@ fail_from_result(const struct remit *r, bool shared, struct link *l,
 	return -1;
 }
 
-/* What the keeper says of the code, and of calls. */
+/* Read the two texts: instructions for code, and limits of calls. */
 static int
 read_instructions(const struct frame *f, struct buf *out, struct buf *limits,
 		  struct remit_error *err)
@@ -177,8 +176,8 @@ remit_instructions(struct remit *r, const char *policy_json,
 		return -1;
 	failed = request_instructions(r, r->keeper_path != NULL, policy_json,
 				      session, &out, &limits, err);
-	/* As for runs: what a keeper cannot do that nobody asked for, our own
-	   can. */
+	/* As for runs: if the shared keeper was not chosen by the caller and
+	   cannot do this, use a private one. */
 	if (failed && err->code == REMIT_E_ELSEWHERE && r->found)
 		failed = client_need_private(r, err) < 0 ||
 			 request_instructions(r, false, policy_json, session,

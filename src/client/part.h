@@ -1,6 +1,6 @@
 /*
- * client_part: what connections and runs (client.c) and sessions (session.c)
- * know of each other. For these files only.
+ * client_part: shared by client.c (runs), connection.c and session.c. No other
+ * file includes it.
  */
 #ifndef REMIT_CLIENT_PART_H
 #define REMIT_CLIENT_PART_H
@@ -14,7 +14,7 @@
 #include "client/tools/calls.h"
 #include "wire/link.h"
 
-/* As many as threads that run at once have use for. */
+/* How many connections are kept for later runs. */
 #define CONNECTIONS_KEPT 16
 
 struct connections {
@@ -23,32 +23,36 @@ struct connections {
 };
 
 struct remit {
-	pthread_mutex_t lock; /* of the control socket and the connections */
-	int control;	      /* private keeper, else -1 */
-	pid_t keeper_pid;     /* private keeper, else 0 */
-	char *command_path;   /* of the private keeper, or NULL */
-	char *keeper_path;    /* shared keeper, else NULL */
-	bool found;	      /* nobody named it: it was there */
+	pthread_mutex_t lock; /* for the control socket and the connections */
+	int control; /* the control socket of the private keeper, else -1 */
+	pid_t keeper_pid;   /* the private keeper, else 0 */
+	char *command_path; /* the program of the private keeper, or NULL */
+	char *keeper_path;  /* the socket of the shared keeper, else NULL */
+	bool found; /* the shared keeper was found at the default socket, not
+		       named */
 	struct connections
-		connections; /* to a private keeper, that wait for a run */
+		connections; /* idle connections to the private keeper */
 };
 
-/* A run, or a cell, as it lasts. */
+/* A run or a cell, while it lasts. */
 struct run {
-	const struct remit *remit; /* whose keeper it is, until it answers */
-	bool shared;		   /* which of its keepers */
+	const struct remit *remit; /* for error messages about the keeper, until
+				      it answers; or NULL */
+	bool shared; /* whether it is the shared keeper of `remit` */
 	struct link link;
 	const struct remit_job *job;
 	struct remit_result *result;
 	struct artifacts artifacts;
 	struct displays displays;
-	struct tools tools; /* of a run, or of all cells */
+	struct tools
+		tools; /* those of the run, or of all cells of the session */
 	struct tool_calls calls;
-	int wake;	  /* an eventfd that asks for an interrupt, or -1 */
-	bool wants_input; /* a cell that somebody types waits for input */
-	bool stays;	  /* the connection can be used again */
-	bool opened; /* what was asked for is a session's jail, and is there */
-	struct file_answer *filing; /* that is waited for, or NULL */
+	int wake;	  /* an eventfd that requests an interrupt, or -1 */
+	bool wants_input; /* an interactive cell waits for input */
+	bool stays;  /* the keeper will accept another job over this connection
+		      */
+	bool opened; /* the jail of a session was requested, and is open */
+	struct file_answer *filing; /* the answer that is expected, or NULL */
 };
 
 #define RUN_INIT                                       \
@@ -64,50 +68,52 @@ struct run {
 
 void run_free(struct run *r);
 
-/* A keeper of our own, unless there is one already. */
+/* Start a private keeper, unless one runs already. */
 int client_need_private(struct remit *r, struct remit_error *err) must_check;
-/* What is answered next is this. */
+/* Set the job whose answer is received next. */
 void client_set_job(struct run *r, const struct remit_job *job);
-/* Over this socket, to the shared keeper of `remit` or to its private one. */
+/* Begin to use this socket, to the shared keeper of `remit` or to its private
+   one. Takes ownership of fd. */
 void client_begin(struct run *r, const struct remit *remit, bool shared,
 		  int fd);
-/* `stays`: the keeper shall wait for another one over the same socket. */
+/* Queue the job. `stays`: the keeper shall wait for another job over the same
+   socket. */
 int client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		    struct remit_error *err) must_check;
-/* Send what is queued and read until there is an answer. */
+/* Send the queued frames, and receive frames until the answer is complete. */
 int client_converse(struct run *r, struct remit_error *err) must_check;
 
 /* ---- connection.c ---- */
 
-/* Start a private keeper. It is the remit command itself, so that a library in
-   a threaded program never forks one. */
+/* Start a private keeper with posix_spawn(). It is the remit command, so that
+   the library never has to run code between fork and exec in a threaded
+   program. */
 int keeper_process_start(pid_t *pid, int *control, const char *command_path,
 			 struct remit_error *err) must_check;
 
-/* To the keeper that listens there, if it is the same user's or root's. */
+/* Connect to the keeper that listens at this path. Fails unless it belongs to
+   the same user or to root. Returns the descriptor. */
 int connection_connect(const char *path, struct remit_error *err) must_check;
-/* A connection. *theirs is the other side, to be given to the keeper, or -1
-   where the keeper has it already. */
+/* Make a connection and return its descriptor. *theirs is the other end, to be
+   sent with connection_give(), or -1 if the keeper already has it. */
 int connection_make(struct remit *r, bool shared, int *theirs,
 		    struct remit_error *err) must_check;
-/* Nothing to do for -1. */
+/* Send the other end of a connection to the private keeper; -1 does nothing. */
 int connection_give(struct remit *r, int theirs,
 		    struct remit_error *err) must_check;
-/* Both. */
+/* connection_make() and connection_give() in one step. */
 int connection_open(struct remit *r, bool shared,
 		    struct remit_error *err) must_check;
-/* The keeper waits at its other side for the next job. Takes it. */
+/* Keep a connection at which the keeper waits for the next job. Takes ownership
+   of fd. */
 void connection_keep(struct remit *r, int fd);
 void connections_close(struct connections *d);
 
 /*
- * A keeper that outlived an upgrade, or of another installation, may speak
- * another protocol (wire/frame.h). It is refused with one sentence that names
- * both releases and the remedy.
- *
- * As link_next(), from the shared or the private keeper of `r`, or from one
- * that is not named (NULL). Returns -1 with the sentence if the keeper is of
- * another protocol.
+ * Like link_next(), but fails if the keeper uses another version of the
+ * protocol (wire/frame.h): a keeper that outlived an upgrade, or of another
+ * installation. The error names both releases and the remedy. The keeper is the
+ * shared or the private one of `r`, which may be NULL.
  */
 int release_next(const struct remit *r, bool shared, struct link *l,
 		 struct frame *f, struct remit_error *err) must_check;

@@ -13,9 +13,9 @@
 
 struct remit_result {
 	struct buf out, err;
-	json_t *doc; /* all members but those that are text: */
+	json_t *doc; /* all members except those that are kept as text: */
 	struct buf enforcement, value, shown;
-	struct buf text; /* of the whole, once it was asked for */
+	struct buf text; /* the whole result as text, once requested */
 	bool is_done;
 };
 
@@ -28,7 +28,7 @@ result_view_new(struct remit_error *err)
 		fail_sys(err, REMIT_E_MEMORY, "result");
 		return NULL;
 	}
-	/* The keeper keeps to the policy's caps, which end at 1 GiB. */
+	/* The keeper enforces the policy's limits, which are at most 1 GiB. */
 	r->out.cap = r->err.cap = (size_t)1 << 30;
 	r->enforcement.cap = frame_rules[FRAME_ENFORCEMENT].max;
 	return r;
@@ -60,8 +60,8 @@ result_view_add(struct remit_result *r, enum remit_stream stream,
 	return 0;
 }
 
-/* Text if it is text; else with replacement characters, and the very bytes
-   beside it. */
+/* Set the stream as text. If it is not UTF-8, invalid bytes are replaced, and a
+   second member has the original bytes as base64. */
 static int
 set_stream(json_t *doc, const char *key, const struct buf *b)
 {
@@ -70,7 +70,7 @@ set_stream(json_t *doc, const char *key, const struct buf *b)
 	size_t len = b->len;
 
 	snprintf(truncated, sizeof(truncated), "%s_truncated", key);
-	/* The cap may have cut a character in two. */
+	/* The limit may have cut the last character in two. */
 	if (json_is_true(json_object_get(doc, truncated)) &&
 	    text_is_cut(buf_text(b), len))
 		len = text_valid_prefix(buf_text(b), len);
@@ -97,11 +97,13 @@ are_rows(const char *json, size_t len)
 	return json_is_array(rows);
 }
 
-/* Most results of a thread have the rows of the one before. */
+/* Most results of a thread have the same rows as the one before, so remember
+   the hash of the last valid rows. */
 static bool
 are_rows_as_before(const char *json, size_t len)
 {
-	/* initial-exec: a wheel may not depend on the dynamic linker. */
+	/* initial-exec avoids a function of the dynamic linker, on which a
+	   wheel must not depend. */
 	static _Thread_local struct hash before
 		__attribute__((tls_model("initial-exec")));
 	struct hash now = HASH_INIT;
@@ -144,7 +146,8 @@ check_parts(const json_t *value, const struct result_row *row,
 	return 0;
 }
 
-/* Each member of these sources is there, as it should be. */
+/* Check that all members of these sources exist with the right types, and no
+   others. */
 static int
 check_members(const json_t *doc, unsigned sources, struct remit_error *err)
 {
@@ -163,15 +166,15 @@ check_members(const json_t *doc, unsigned sources, struct remit_error *err)
 				    "the result lacks \"%s\"", row->name);
 		if (value && !(1u << json_typeof(value) & row->types))
 			return fail(err, REMIT_E_PROTOCOL,
-				    "the result's \"%s\" is of another type",
+				    "the result's \"%s\" has the wrong type",
 				    row->name);
 		if (check_parts(value, row, err) < 0)
 			return -1;
 	}
 	if (json_object_size(doc) != known)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the result has members that this release does not "
-			    "know");
+			    "the result has members that are unknown to this "
+			    "release");
 	return 0;
 }
 
@@ -211,21 +214,22 @@ result_view_finish(struct remit_result *r, const char *json, size_t len,
 	r->doc = json_loadb(json, len, 0, &where);
 	if (!json_is_object(r->doc))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the keeper's result makes no sense: %s",
+			    "the keeper's result is not valid JSON: %s",
 			    where.text);
 	if (check_members(r->doc, RESULT_BY_KEEPER, err) < 0)
 		return fail_within(err, "from the keeper");
 	if (!r->enforcement.len || (has_run(r->doc) && r->enforcement.len < 3))
-		return fail(err, REMIT_E_PROTOCOL,
-			    "from the keeper: the result lacks "
-			    "\"enforcement\", which says what held the code");
+		return fail(
+			err, REMIT_E_PROTOCOL,
+			"from the keeper: the result lacks \"enforcement\", "
+			"the list of mechanisms that enforced the policy");
 	if (add_parts(r, parts, err) < 0 || check_members(r->doc, all, err) < 0)
 		return -1;
 	r->is_done = true;
 	return 0;
 }
 
-/* As a keeper writes an error of its own. */
+/* Write an error in the form that a keeper uses. */
 static json_t *
 error_of(const struct remit_error *why)
 {
@@ -241,7 +245,7 @@ error_of(const struct remit_error *why)
 	return error;
 }
 
-/* What a keeper would send of a job that it has not seen. */
+/* The keeper's members for a job that no keeper has received. */
 static json_t *
 nothing_happened(enum status status, const struct remit_error *why)
 {
@@ -330,7 +334,7 @@ result_view_is_elsewhere(const struct remit_result *r)
 		json_object_get(json_object_get(r->doc, "error"), "elsewhere"));
 }
 
-/* By the name that it has in results. */
+/* Find a code by its name in results. */
 static enum remit_code
 code_of(const char *name)
 {
@@ -377,9 +381,10 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
-/* ---- as text ---- */
+/* ---- writing the text ---- */
 
-/* A member that is text already; NULL: it is in the document, or nowhere. */
+/* Returns a member that is kept as text; NULL if it is in the document, or
+   missing. */
 static const char *
 text_member(const struct remit_result *r, const struct result_heading *h,
 	    enum result_member member)
@@ -423,7 +428,8 @@ add_member(const struct remit_result *r, const struct result_heading *h,
 	const json_t *value = text ? NULL : json_object_get(r->doc, name);
 
 	if (!text && !value)
-		return 0; /* result_view_finish() has seen what must be there */
+		return 0; /* result_view_finish() has checked required members
+			   */
 	if (text_add_name(out, name) < 0)
 		return -1;
 	return text ? buf_add(out, text, strlen(text))
@@ -436,8 +442,8 @@ result_view_write(const struct remit_result *r,
 {
 	own(buf) struct buf text = BUF_INIT(SIZE_MAX / 4);
 
-	/* Escaped output is up to six times as long as what the code wrote: so
-	   it is written once, to where it stays. */
+	/* Escaping makes output up to six times longer. Reserve the space
+	   first, so that the text is written only once. */
 	if (buf_reserve(&text, text_bound(r, heading)) < 0 ||
 	    buf_add(&text, "{", 1) < 0)
 		return -1;
@@ -455,7 +461,8 @@ result_view_write(const struct remit_result *r,
 const char *
 remit_result_json(const struct remit_result *r)
 {
-	/* Made when first asked for; a result belongs to one thread. */
+	/* Write the text when it is first requested. A result belongs to one
+	   thread, so no lock is needed. */
 	struct buf *text = &((struct remit_result *)r)->text;
 
 	if (!text->data && result_view_write(r, NULL, text) < 0)

@@ -1,5 +1,5 @@
 /*
- * session: many cells over one socket, one after the other.
+ * session: runs many cells over one socket, one after the other.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "wire/record.h"
 
 struct remit_session {
-	pthread_mutex_t busy; /* held by whoever waits for an answer */
+	pthread_mutex_t busy; /* held by the thread that waits for an answer */
 	struct run run;
-	bool broken; /* there is no telling what the keeper thinks */
+	bool broken; /* the state of the connection is unknown after an error */
 };
 
 static const struct remit_job no_job = REMIT_JOB_INIT;
@@ -52,7 +52,7 @@ session_new(struct remit_error *err)
 	return NULL;
 }
 
-/* Wait for the answer to what was queued. */
+/* Send the queued request and wait for its answer. */
 static int
 await_answer(struct remit_session *s, const struct remit_job *job,
 	     struct remit_error *err)
@@ -69,7 +69,7 @@ await_answer(struct remit_session *s, const struct remit_job *job,
 	r->result = result_view_new(err);
 	if (!r->result)
 		return -1;
-	/* An interrupt of the last cell that came too late is over. */
+	/* Drop an interrupt that came too late for the last cell. */
 	if (read(r->wake, &old, sizeof(old)) < 0 && errno != EAGAIN)
 		return fail_sys(err, REMIT_E_KERNEL, "read");
 	if (client_converse(r, err) == 0)
@@ -85,7 +85,7 @@ forget_result(struct remit_session *s)
 	s->run.result = NULL;
 }
 
-/* A jail was asked for, and is there, or not. */
+/* Fail with the result's error unless the requested jail is open. */
 static int
 expect_opened(struct remit_session *s, struct remit_error *err)
 {
@@ -114,7 +114,7 @@ write_secret(int fd, const struct remit_secret *s, struct remit_error *err)
 	return 0;
 }
 
-/* In a file that is nowhere: a frame would leave copies behind. */
+/* Send the secrets in a memfd: frames would leave copies in buffers. */
 static int
 send_secrets(struct link *l, const struct remit_session_options *opt,
 	     struct remit_error *err)
@@ -166,7 +166,7 @@ open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 	if (send_open(&s->run, opt, err) < 0 ||
 	    await_answer(s, &no_job, err) < 0)
 		return -1;
-	/* A session may outlive it. */
+	/* The session may outlive `r`. */
 	s->run.remit = NULL;
 	return expect_opened(s, err);
 }
@@ -182,8 +182,8 @@ open_anywhere(struct remit *r, const struct remit_session_options *opt,
 		return -1;
 	if (open_at(r, r->keeper_path != NULL, opt, s, err) == 0)
 		return 0;
-	/* As for runs: what a keeper cannot do that nobody asked for, our own
-	   can. */
+	/* As for runs: if the shared keeper was not chosen by the caller and
+	   cannot do this, use a private one. */
 	if (err->code != REMIT_E_ELSEWHERE || !r->found)
 		return -1;
 	link_free(&s->run.link);
@@ -211,19 +211,20 @@ remit_session_open(struct remit *r, const struct remit_session_options *opt,
 
 /* ---- cells ---- */
 
-/* One at a time. */
+/* Lock the session. Only one thread at a time may wait for an answer. */
 static int
 session_enter(struct remit_session *s, struct remit_error *err)
 {
 	if (pthread_mutex_trylock(&s->busy))
 		return fail(err, REMIT_E_BUSY,
-			    "this session is busy: another thread waits for a "
-			    "cell of it");
+			    "this session is busy: another thread is running a "
+			    "cell");
 	link_next_cell(&s->run.link);
 	if (!s->broken)
 		return 0;
 	pthread_mutex_unlock(&s->busy);
-	return fail(err, REMIT_E_GONE, "this session is broken: open another");
+	return fail(err, REMIT_E_GONE,
+		    "this session is unusable after an error: open another");
 }
 
 static int
@@ -240,12 +241,12 @@ run_cell(struct remit_session *s, const struct remit_job *job,
 {
 	if (job->policy_json || job->artifacts_dir)
 		return fail(err, REMIT_E_INPUT,
-			    "a cell has neither a policy nor a folder for "
-			    "artifacts of its own: give them to the session");
+			    "a cell cannot have a policy or a folder for "
+			    "artifacts: set them for the session");
 	if (job->tool_count)
-		return fail(err, REMIT_E_INPUT,
-			    "a cell has no tools of its own: give them to the "
-			    "session");
+		return fail(
+			err, REMIT_E_INPUT,
+			"a cell cannot have tools: set them for the session");
 	if (client_send_job(&s->run.link, job, false, err) < 0) {
 		s->broken = true; /* half of it may be queued */
 		return -1;
@@ -270,7 +271,7 @@ remit_session_interrupt(struct remit_session *s)
 {
 	uint64_t one = 1;
 
-	/* It can only fail when it was asked for 2^64 times. */
+	/* It can only fail after 2^64 interrupts. */
 	if (write(s->run.wake, &one, sizeof(one)) < 0)
 		return;
 }
@@ -278,7 +279,8 @@ remit_session_interrupt(struct remit_session *s)
 void
 remit_session_kill(struct remit_session *s)
 {
-	/* The descriptor stays: whoever waits sees the other end close. */
+	/* Keep the descriptor open: the thread that waits reads the end of
+	   file. */
 	shutdown(s->run.link.fd, SHUT_RDWR);
 }
 
@@ -316,7 +318,8 @@ run_file_task(struct remit_session *s, const struct remit_file_task *task,
 	s->run.filing = NULL;
 	if (failed < 0)
 		return -1;
-	/* What the keeper says itself is a result. */
+	/* Without a file answer, the keeper has sent a result with its own
+	   error. */
 	if (!answer->is_done)
 		return result_view_to_error(s->run.result, err);
 	return file_answer_finish(answer, task, out, err);
@@ -335,7 +338,7 @@ remit_session_file(struct remit_session *s, const struct remit_file_task *task,
 
 /* ---- branches ---- */
 
-/* Over the session's socket goes the branch's own. */
+/* Send the socket of the branch over the socket of the session. */
 static int
 send_fork(struct remit_session *s, struct remit_session *branch,
 	  const char *artifacts_dir, struct remit_error *err)
@@ -391,7 +394,7 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	return session_leave(s, failed);
 }
 
-/* ---- what is written to the host ---- */
+/* ---- commit and close ---- */
 
 static int
 request_result(struct remit_session *s, enum frame_type what,

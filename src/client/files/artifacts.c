@@ -14,8 +14,8 @@
 #include "client/files/content_type.h"
 #include "wire/record.h"
 
-/* The model needs no function of the dynamic linker, on which a wheel may not
-   depend. */
+/* initial-exec avoids a function of the dynamic linker, on which a wheel must
+   not depend. */
 static _Thread_local const struct artifacts_gate *gate
 	__attribute__((tls_model("initial-exec")));
 
@@ -58,7 +58,7 @@ discard_file(struct artifacts *a)
 	a->path = NULL;
 }
 
-/* The run is not to blame: the file is only not there. */
+/* Record the file as skipped. The run itself does not fail. */
 static int
 skip_file(struct artifacts *a, const char *reason, struct remit_error *err)
 {
@@ -77,9 +77,8 @@ skip_sys(struct artifacts *a, struct remit_error *err)
 	char reason[128];
 
 	if (errno == EEXIST)
-		return skip_file(a, "a file of that name is there already",
-				 err);
-	snprintf(reason, sizeof(reason), "it cannot be written: %.90s",
+		return skip_file(a, "a file of this name exists already", err);
+	snprintf(reason, sizeof(reason), "writing failed: %.90s",
 		 strerror(errno));
 	return skip_file(a, reason, err);
 }
@@ -135,23 +134,23 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 {
 	struct file_head h;
 
-	/* One that did not come to its end is none. */
+	/* Drop an incomplete file. */
 	discard_file(a);
 	if (a->directory < 0)
-		return fail(err, REMIT_E_PROTOCOL, "an artifact nobody wants");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "an artifact that was not requested");
 	if (file_head_read(&h, payload, len, err) < 0)
 		return -1;
 	if (!plain_path(h.path))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "an artifact of such a name");
+			    "an artifact with an invalid name");
 	a->path = strdup(h.path);
 	if (!a->path)
 		return fail_memory(err, "artifacts");
 	a->size_bytes = a->left_bytes = h.size_bytes;
 	a->type = content_type(a->path, "", 0);
 	if (gate && !gate->admits(gate->user, a->path, a->size_bytes))
-		return skip_file(a, "there is no space left for artifacts",
-				 err);
+		return skip_file(a, "no space is left for artifacts", err);
 	if (create_temporary(a) < 0)
 		return skip_sys(a, err);
 	return a->left_bytes ? 0 : finish_file(a, err);
@@ -161,11 +160,12 @@ int
 artifacts_add(struct artifacts *a, const char *bytes, size_t len,
 	      struct remit_error *err)
 {
-	/* What could not be made comes all the same. */
+	/* The bytes of a skipped file still arrive; ignore them. */
 	if (!a->path)
 		return 0;
 	if (len > a->left_bytes)
-		return fail(err, REMIT_E_PROTOCOL, "too much of an artifact");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "an artifact is longer than announced");
 	if (a->left_bytes == a->size_bytes)
 		a->type = content_type(a->path, bytes, len);
 	a->left_bytes -= len;
@@ -185,7 +185,7 @@ by_path(const void *a, const void *b)
 		      json_string_value(json_object_get(*y, "path")));
 }
 
-/* The order in which a directory names its files says nothing. */
+/* Sort the rows by path, since directories have no order. */
 static json_t *
 sorted_rows(const json_t *rows)
 {

@@ -22,7 +22,7 @@ static const struct {
 	{ "PAR1", 4, "application/vnd.apache.parquet" },
 };
 
-/* All of these are text. */
+/* Types of text files, by suffix. */
 static const struct {
 	const char *ending, *type;
 } endings[] = {

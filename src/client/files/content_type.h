@@ -1,7 +1,7 @@
 /*
- * content_type: what a file that code made seems to be. By its first bytes if
- * they are a known mark, else by its name if it is text; a guess for those who
- * show it, nothing to rely on.
+ * content_type: guesses the type of a file that code made: by its first bytes
+ * if they are a known mark, else by its name if it is text. Use it only for
+ * display: the code controls both.
  */
 #ifndef REMIT_CONTENT_TYPE_H
 #define REMIT_CONTENT_TYPE_H

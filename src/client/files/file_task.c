@@ -25,7 +25,8 @@ static int
 check_path(const char *path, const char *what, struct remit_error *err)
 {
 	if (!path || !*path)
-		return fail(err, REMIT_E_INPUT, "%s has no name", what);
+		return fail(err, REMIT_E_INPUT, "the name of %s is empty",
+			    what);
 	if (strlen(path) >= PATH_MAX)
 		return fail(err, REMIT_E_INPUT, "the name of %s is too long",
 			    what);
@@ -36,19 +37,19 @@ int
 file_task_check(const struct remit_file_task *t, struct remit_error *err)
 {
 	if (!file_task_name(t->op))
-		return fail(err, REMIT_E_INPUT, "nothing to do with a file");
+		return fail(err, REMIT_E_INPUT, "unknown file operation");
 	if (check_path(t->path, "the file", err) < 0)
 		return -1;
 	if (t->op == REMIT_FILE_MOVE &&
-	    check_path(t->to, "the place to move to", err) < 0)
+	    check_path(t->to, "the target of the move", err) < 0)
 		return -1;
 	if (t->offset > LLONG_MAX || t->length > REMIT_FILE_READ_MAX)
 		return fail(err, REMIT_E_INPUT,
-			    "at most %zu bytes are read at once",
+			    "at most %zu bytes can be read at once",
 			    REMIT_FILE_READ_MAX);
 	if (t->depth > REMIT_FILE_DEPTH_MAX)
 		return fail(err, REMIT_E_INPUT,
-			    "at most %d levels are listed at once",
+			    "at most %d levels can be listed at once",
 			    REMIT_FILE_DEPTH_MAX);
 	return 0;
 }
@@ -98,12 +99,12 @@ file_task_send(const struct remit_file_task *t, struct link *l,
 
 /* ---- the answer ---- */
 
-/* What is given out, and what it points into. */
+/* The answer for the caller, and the memory that it points into. */
 struct answer_storage {
 	struct remit_file_answer answer;
 	struct file_answer from;
 	struct remit_file_entry *entries;
-	size_t capacity; /* for so many */
+	size_t capacity; /* of `entries` */
 };
 
 void
@@ -133,7 +134,8 @@ file_answer_add(struct file_answer *a, const struct frame *f,
 
 	a->is_done = f->type == FRAME_FILE_ANSWER;
 	if (buf_add(to, f->payload, f->len) < 0)
-		return fail_sys(err, REMIT_E_PROTOCOL, "what a file holds");
+		return fail_sys(err, REMIT_E_PROTOCOL,
+				"store the content of a file");
 	return 0;
 }
 
@@ -157,7 +159,7 @@ read_type(struct remit_file_entry *e, const char *value)
 	return -1;
 }
 
-/* -1 if there is no such word, or it does not say that. */
+/* Returns -1 for an unknown key or an invalid value. */
 static int
 read_attribute(struct remit_file_entry *e, const struct record *r)
 {
@@ -214,14 +216,14 @@ read_entries(struct answer_storage *g, const struct buf *b,
 		}
 		if (!e)
 			return fail(err, REMIT_E_PROTOCOL,
-				    "the session says nonsense of its files");
+				    "malformed file reply from the session");
 	}
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the complete answer ---- */
 
-/* A number that is none is an error all the same. */
+/* Fail with the reported errno. An invalid number counts as EIO. */
 static int
 fail_with_errno(const struct remit_file_task *t, const char *number,
 		struct remit_error *err)

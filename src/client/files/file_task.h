@@ -1,6 +1,6 @@
 /*
- * file_task: what is to be done with a file of a session, checked and sent, and
- * the session's answer to it.
+ * file_task: checks and sends operations on files of a session, and reads the
+ * session's answers.
  */
 #ifndef REMIT_FILE_TASK_H
 #define REMIT_FILE_TASK_H
@@ -9,7 +9,7 @@
 #include "wire/frame.h"
 #include "wire/link.h"
 
-/* Whether it makes sense; nothing is sent. */
+/* Check a task without sending it. */
 int file_task_check(const struct remit_file_task *t,
 		    struct remit_error *err) must_check;
 int file_task_send(const struct remit_file_task *t, struct link *l,
@@ -18,12 +18,12 @@ int file_task_send(const struct remit_file_task *t, struct link *l,
 const char *file_task_name(enum remit_file_op op);
 
 /*
- * What a session says of its files, as it arrives.
+ * An answer as it arrives.
  *
- * Bytes come in pieces; then records say how it went: "errno" and a number, or
- * one entry of a directory, or "truncated". A list has its entries in the
- * bytes. An entry begins with its "path". All of it is the word of the code: it
- * is believed as little as a file's content.
+ * Bytes arrive in pieces, then records with the outcome: "errno" and a number,
+ * or one entry of a directory, or "truncated". The entries of a list are in the
+ * bytes; an entry begins with its "path". The code controls all of it, so it is
+ * as untrusted as the content of a file.
  */
 struct file_answer {
 	struct buf bytes;
@@ -35,10 +35,11 @@ struct file_answer {
 	{ .bytes = BUF_INIT(REMIT_FILE_READ_MAX), \
 	  .records = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) }
 
-/* "file_bytes" or "file_answer". */
+/* Add a frame "file_bytes" or "file_answer". */
 int file_answer_add(struct file_answer *a, const struct frame *f,
 		    struct remit_error *err) must_check;
-/* Once it is done: the answer to this task, or why it was not done. */
+/* Call this when the answer is done. Returns the answer to the task in *out, or
+   fails with the reason. */
 int file_answer_finish(struct file_answer *a, const struct remit_file_task *t,
 		       struct remit_file_answer **out,
 		       struct remit_error *err) must_check;

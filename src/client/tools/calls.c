@@ -5,7 +5,7 @@
 
 #include "wire/record.h"
 
-/* Arguments that are longer are not listed. */
+/* Longer arguments are not listed. */
 #define LISTED_BYTES 2048
 
 int
@@ -124,7 +124,7 @@ prompt_user(struct tool_calls *c, const struct tool *tool)
 	return c->on_question ? c->on_question(c->user, &q) : REMIT_DENY;
 }
 
-/* Whether a person lets it happen, or nobody need be asked. */
+/* Returns true if the call needs no approval, or the user approves it. */
 static bool
 is_allowed(struct tool_calls *c, const struct tool *tool)
 {
@@ -156,10 +156,10 @@ read_arguments(const struct buf *text, struct remit_error *err)
 			   JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
 
 	if (!value)
-		fail(err, REMIT_E_INPUT, "the arguments are no JSON object: %s",
+		fail(err, REMIT_E_INPUT, "the arguments are not valid JSON: %s",
 		     where.text);
 	else if (!json_is_object(value))
-		fail(err, REMIT_E_INPUT, "the arguments are no object");
+		fail(err, REMIT_E_INPUT, "the arguments are not a JSON object");
 	if (json_is_object(value))
 		return value;
 	json_decref(value);
@@ -176,7 +176,7 @@ perform_call(struct tool_calls *c)
 
 	list_call(c, value);
 	if (!tool)
-		fail(&err, REMIT_E_INPUT, "there is no tool of this name");
+		fail(&err, REMIT_E_INPUT, "no tool has this name");
 	if (!tool || !value ||
 	    (tool->schema.root && schema_check(&tool->schema, value, &err))) {
 		tool_hub_answer(c->hub, c->id, "error", err.message);
@@ -203,7 +203,7 @@ begin_call(struct tool_calls *c, const struct frame *f, struct remit_error *err)
 
 	if (call_head_read(&h, "name", f->payload, f->len, err) < 0)
 		return -1;
-	/* No tool has a longer name: a cut one is none of them either. */
+	/* No tool has a name that is too long for the buffer. */
 	snprintf(c->name, sizeof(c->name), "%s", h.word);
 	if (strlen(h.word) >= sizeof(c->name))
 		c->name[0] = '\0';
@@ -222,7 +222,8 @@ tool_calls_receive(struct tool_calls *c, const struct frame *f,
 	if (f->type == FRAME_CALL)
 		return begin_call(c, f, err);
 	if (f->len > c->missing)
-		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a call has more bytes than announced");
 	if (buf_add(&c->arguments, f->payload, f->len) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "arguments");
 	c->missing -= f->len;

@@ -8,16 +8,17 @@
 #include "base/own.h"
 #include "base/text.h"
 
-/* Of what a tool says about its failure. */
+/* The longest error message of a tool. */
 #define MESSAGE_MAX 4096
 
 struct tool_hub {
 	pthread_mutex_t lock;
-	pthread_t waiter;	/* who looks for answers by itself */
+	pthread_t waiter; /* the run's thread: it looks for answers without a
+			     wake-up */
 	struct refcount owners; /* the run, and each unanswered call */
 	bool over;
-	int wake;     /* an answer of another thread is there */
-	int ended_fd; /* readable for ever when it is over */
+	int wake;     /* readable when another thread has answered */
+	int ended_fd; /* readable once the run has ended */
 	struct tool_answer *first, *last;
 };
 
@@ -93,7 +94,7 @@ tool_hub_end(struct tool_hub *h)
 
 	pthread_mutex_lock(&h->lock);
 	h->over = true;
-	/* It cannot fail: the counter is far from full. */
+	/* Cannot fail: the counter is never full. */
 	if (write(h->ended_fd, &one, sizeof(one)) < 0)
 		h->over = true;
 	hub_release(h);
@@ -108,7 +109,8 @@ tool_hub_pop_all(struct tool_hub *h)
 	pthread_mutex_lock(&h->lock);
 	first = h->first;
 	h->first = h->last = NULL;
-	/* Nothing to read is no error. */
+	/* The counter may be zero: only answers of other threads increment
+	   it. */
 	if (first && read(h->wake, &count, sizeof(count)) < 0)
 		errno = 0;
 	pthread_mutex_unlock(&h->lock);
@@ -135,7 +137,7 @@ answer_new(uint64_t id, const char *outcome, const char *text, size_t len)
 	return a;
 }
 
-/* The lock is held. */
+/* Called with the lock. */
 static void
 hub_append(struct tool_hub *h, struct tool_answer *a)
 {
@@ -150,13 +152,13 @@ hub_append(struct tool_hub *h, struct tool_answer *a)
 	else
 		h->first = a;
 	h->last = a;
-	/* Who waits looks for answers after every call that it makes. */
+	/* The run's thread looks for answers after each call anyway. */
 	if (!pthread_equal(h->waiter, pthread_self()) &&
 	    write(h->wake, &one, sizeof(one)) < 0)
-		errno = 0; /* full: it will be awake */
+		errno = 0; /* the counter is full, so the reader is awake */
 }
 
-/* Without memory for an answer the call waits until the run's time is over. */
+/* If memory for the answer runs out, the call waits until the run times out. */
 static void
 hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
 	   const char *text, size_t len, bool is_last)
@@ -218,7 +220,7 @@ remit_tool_fail(struct remit_tool_call *call, const char *message)
 {
 	size_t len = message ? strnlen(message, MESSAGE_MAX) : 0;
 
-	/* What the code gets is text, whatever a tool has said. */
+	/* The code must get valid UTF-8, whatever the tool wrote. */
 	len = len ? text_valid_prefix(message, len) : 0;
 	if (!len) {
 		message = "the tool failed";
@@ -240,18 +242,18 @@ remit_tool_reply(struct remit_tool_call *call, const char *json, size_t len)
 	}
 	if (len > TOOL_ANSWER_MAX) {
 		snprintf(why, sizeof(why),
-			 "the result has %zu bytes: %zu are the most", len,
+			 "the result has %zu bytes (limit %zu)", len,
 			 TOOL_ANSWER_MAX);
 		remit_tool_fail(call, why);
 		return;
 	}
-	/* Whole numbers of any length are the code's affair. */
+	/* Integers of any size are valid for the code. */
 	value = json_loadb(json, len,
 			   JSON_DECODE_ANY | JSON_ALLOW_NUL |
 				   JSON_DECODE_INT_AS_REAL,
 			   &where);
 	if (!value) {
-		snprintf(why, sizeof(why), "the result is no JSON: %s",
+		snprintf(why, sizeof(why), "the result is not valid JSON: %s",
 			 where.text);
 		remit_tool_fail(call, why);
 		return;

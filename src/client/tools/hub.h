@@ -12,32 +12,33 @@
 
 #include "client/tools/tools.h"
 
-/* The field tool_bytes ends there. */
+/* The largest value of the field tool_bytes. */
 #define TOOL_ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
 struct tool_answer {
 	struct tool_answer *next;
 	uint64_t id;
 	const char *outcome; /* "ok", "error", "denied" */
-	char *text;	     /* NUL behind the last byte */
+	char *text;	     /* NUL-terminated */
 	size_t len;	     /* never 0 */
 };
 
 struct tool_hub;
 
-/* For the run of the calling thread. */
+/* Create the hub for the run that the calling thread waits for. */
 struct tool_hub *tool_hub_new(struct remit_error *err);
-/* Readable when another thread has answered. */
+/* Returns a descriptor that is readable when another thread has answered. */
 int tool_hub_fd(const struct tool_hub *h);
-/* All answers so far, in their order; the caller frees each. */
+/* Returns all answers so far, in their order, or NULL. The caller frees
+   each. */
 struct tool_answer *tool_hub_pop_all(struct tool_hub *h);
-/* A call that is to be answered; NULL without memory. */
+/* Register a call that a tool will answer. Returns NULL without memory. */
 struct remit_tool_call *tool_hub_call(struct tool_hub *h, uint64_t id,
 				      const char *name);
-/* An answer of the library itself. */
+/* Add an answer of the library itself. */
 void tool_hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
 		     const char *text);
-/* The run is over: what is answered later has no effect. */
+/* Call this when the run has ended. Later answers have no effect. */
 void tool_hub_end(struct tool_hub *h);
 
 #endif

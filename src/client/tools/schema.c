@@ -1,4 +1,5 @@
-/* Which schemas are accepted; the rules themselves are in schema_check.c. */
+/* Reads schemas and refuses unsupported ones. The rules for values are in
+   schema_check.c. */
 #include "client/tools/schema_part.h"
 
 #include <string.h>
@@ -6,11 +7,11 @@
 #define DEPTH_MAX 64
 #define PARTS_MAX 2000
 
-/* A schema that is read. */
+/* The state of reading a schema. */
 struct reading {
 	const json_t *root;
 	struct remit_error *err;
-	const json_t *parts[PARTS_MAX]; /* all schemas in it */
+	const json_t *parts[PARTS_MAX]; /* all sub-schemas */
 	size_t count;
 	unsigned depth;
 };
@@ -20,11 +21,11 @@ static int read_part(struct reading *r, const json_t *part);
 static int
 wrong_form(struct reading *r, const char *keyword, const char *wanted)
 {
-	return fail(r->err, REMIT_E_INPUT, "\"%s\": %s is wanted", keyword,
+	return fail(r->err, REMIT_E_INPUT, "\"%s\" must be %s", keyword,
 		    wanted);
 }
 
-/* ---- the forms of keywords ---- */
+/* ---- the values of keywords ---- */
 
 static int
 read_text(struct reading *r, const char *keyword, const json_t *v)
@@ -59,7 +60,8 @@ read_type(struct reading *r, const char *keyword, const json_t *v)
 	if (is_type_name(v))
 		return 0;
 	if (!json_array_size(v))
-		return wrong_form(r, keyword, "the name of a type, or a list");
+		return wrong_form(r, keyword,
+				  "the name of a type, or a list of names");
 	json_array_foreach(v, i, name) if (
 		!is_type_name(
 			name)) return wrong_form(r, keyword,
@@ -99,7 +101,7 @@ read_length(struct reading *r, const char *keyword, const json_t *v)
 {
 	return json_is_integer(v) && json_integer_value(v) >= 0
 		       ? 0
-		       : wrong_form(r, keyword, "a number of things");
+		       : wrong_form(r, keyword, "an integer of at least 0");
 }
 
 static int
@@ -164,10 +166,10 @@ static const struct keyword {
 	{ "maxProperties", read_length, schema_is_max_properties },
 	{ "anyOf", read_schemas, schema_fits_any },
 	{ "$ref", read_text, schema_fits_ref },
-	/* places for others to refer to */
+	/* definitions, to which $ref may refer */
 	{ "$defs", read_named_schemas, NULL },
 	{ "definitions", read_named_schemas, NULL },
-	/* words for people, which promise nothing */
+	/* annotations, which are not checked */
 	{ "title", read_text, NULL },
 	{ "description", read_text, NULL },
 	{ "$comment", read_text, NULL },
@@ -205,11 +207,11 @@ read_keywords(struct reading *r, const json_t *part)
 		const struct keyword *k = find_keyword(name);
 
 		if (!k)
-			return fail(r->err, REMIT_E_INPUT,
-				    "the keyword \"%.60s\" is not checked by "
-				    "Remit: leave it out, and check it in the "
-				    "tool",
-				    name);
+			return fail(
+				r->err, REMIT_E_INPUT,
+				"Remit does not check the keyword \"%.60s\": "
+				"remove it, and check the argument in the tool",
+				name);
 		if (k->read(r, name, v) < 0)
 			return -1;
 	}
@@ -224,11 +226,13 @@ read_part(struct reading *r, const json_t *part)
 	if (json_is_boolean(part))
 		return 0;
 	if (!json_is_object(part))
-		return fail(r->err, REMIT_E_INPUT, "a schema is an object");
-	if (r->depth == DEPTH_MAX || r->count == PARTS_MAX)
 		return fail(r->err, REMIT_E_INPUT,
-			    "the schema has more than %d levels or %d parts",
-			    DEPTH_MAX, PARTS_MAX);
+			    "a schema must be an object");
+	if (r->depth == DEPTH_MAX || r->count == PARTS_MAX)
+		return fail(
+			r->err, REMIT_E_INPUT,
+			"the schema has more than %d levels or %d sub-schemas",
+			DEPTH_MAX, PARTS_MAX);
 	r->parts[r->count++] = part;
 	r->depth++;
 	failed = read_keywords(r, part);
@@ -238,7 +242,7 @@ read_part(struct reading *r, const json_t *part)
 
 /* ---- references ---- */
 
-/* One name of a JSON pointer (RFC 6901), up to the next slash. */
+/* Read one name of a JSON pointer (RFC 6901), up to the next slash. */
 static bool
 read_name(const char **at, char *out, size_t size)
 {
@@ -307,9 +311,9 @@ is_part(const struct reading *r, const json_t *v)
 }
 
 /*
- * Whether a part leads to itself without a step into the value: then nobody
- * could ever say whether a value fits. `way` is how many parts were passed:
- * more than there are means a circle.
+ * Returns true if a schema refers to itself without a step into the value:
+ * checking a value would never end. `way` is the number of references so far;
+ * more references than schemas mean a circle.
  */
 static bool
 is_circular(const struct reading *r, const json_t *part, size_t way,
@@ -337,19 +341,19 @@ check_refs(struct reading *r)
 
 		if (ref && !is_part(r, ref_target(r, r->parts[i])))
 			return fail(r->err, REMIT_E_INPUT,
-				    "\"$ref\": \"%.80s\" leads to no schema of "
-				    "this document",
+				    "\"$ref\": \"%.80s\" is not the place of a "
+				    "schema in this document",
 				    json_string_value(ref));
 		if (is_circular(r, r->parts[i], 0, &work))
 			return fail(r->err, REMIT_E_INPUT,
-				    "\"$ref\": a schema leads back to itself");
+				    "\"$ref\": a schema refers to itself");
 	}
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the complete schema ---- */
 
-/* Arguments are an object; a schema that says otherwise fits none. */
+/* Arguments are always an object, so the schema must allow objects. */
 static int
 check_root(const json_t *root, struct remit_error *err)
 {
@@ -357,7 +361,7 @@ check_root(const json_t *root, struct remit_error *err)
 	size_t i;
 
 	if (!json_is_object(root))
-		return fail(err, REMIT_E_INPUT, "a schema is an object");
+		return fail(err, REMIT_E_INPUT, "a schema must be an object");
 	if (json_is_string(type) && !strcmp(json_string_value(type), "object"))
 		return 0;
 	json_array_foreach(type, i, name)
@@ -367,7 +371,8 @@ check_root(const json_t *root, struct remit_error *err)
 	}
 	return !type ? 0
 		     : fail(err, REMIT_E_INPUT,
-			    "arguments are an object: \"type\" must allow it");
+			    "arguments are an object, so \"type\" must allow "
+			    "\"object\"");
 }
 
 static json_t *
@@ -385,7 +390,7 @@ load_schema(const char *text, struct remit_error *err)
 			  &where);
 	if (!root)
 		fail(err, REMIT_E_INPUT,
-		     "the schema is no JSON object: line %d: %s", where.line,
+		     "the schema is not valid JSON: line %d: %s", where.line,
 		     where.text);
 	return root;
 }

@@ -1,9 +1,9 @@
 /*
- * schema: what a tool's arguments must look like, as JSON Schema (2020-12).
+ * schema: JSON Schemas (2020-12) for the arguments of tools.
  *
- * Only keywords that are checked are accepted: one that is not would be a
- * promise that nobody keeps. docs/guide/tools.md lists them. A `$ref` leads to
- * a place in the same document.
+ * A schema with a keyword that is not checked is refused, since the tool would
+ * rely on it. docs/guide/tools.md lists the keywords. A `$ref` must refer to
+ * the same document.
  */
 #ifndef REMIT_SCHEMA_H
 #define REMIT_SCHEMA_H
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* Of a schema's text. */
+/* The longest text of a schema. */
 #define SCHEMA_MAX_BYTES (256 * 1024)
 
 struct schema {
@@ -21,8 +21,8 @@ struct schema {
 
 int schema_read(struct schema *s, const char *text,
 		struct remit_error *err) must_check;
-/* The message says where and why: "arguments.a: an integer is wanted". What
-   would take too long to find out does not fit either. */
+/* Check a value. The error has the place and the reason: "arguments.a: must be
+   of type integer, not string". A check that takes too long fails, too. */
 int schema_check(const struct schema *s, const json_t *value,
 		 struct remit_error *err) must_check;
 void schema_free(struct schema *s);

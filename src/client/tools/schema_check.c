@@ -1,6 +1,6 @@
 /*
- * schema_check: whether a value fits a schema that was read: one function for
- * each keyword.
+ * schema_check: checks values against schemas, with one function for each
+ * keyword.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "client/tools/schema_part.h"
 
-/* A recursive schema with alternatives could take for ever to say no. */
+/* Recursive schemas with alternatives could take exponential time. */
 #define STEPS_MAX 200000
 #define DEPTH_MAX 1000
 
@@ -18,7 +18,7 @@ const char *const schema_types[] = {
 	"number", "boolean", "null",   NULL,
 };
 
-/* ---- words ---- */
+/* ---- error messages ---- */
 
 static bool __attribute__((format(printf, 2, 3)))
 mismatch(struct schema_look *l, const char *fmt, ...)
@@ -68,7 +68,7 @@ value_fits(struct schema_look *l, const json_t *schema, const json_t *value)
 	if (json_is_true(schema))
 		return true;
 	if (json_is_false(schema))
-		return mismatch(l, "nothing is allowed here");
+		return mismatch(l, "no value is allowed here");
 	if (l->depth == DEPTH_MAX || ++l->steps > STEPS_MAX) {
 		l->gave_up = true;
 		return mismatch(l, "too deep or too long to be checked");
@@ -138,7 +138,7 @@ schema_is_type(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	if (json_is_string(of))
 		return is_a(value, json_string_value(of)) ||
-		       mismatch(l, "%s is wanted, not %s",
+		       mismatch(l, "must be of type %s, not %s",
 				json_string_value(of), type_name(value));
 	json_array_foreach(of, i, name)
 	{
@@ -149,10 +149,11 @@ schema_is_type(struct schema_look *l, const json_t *schema, const json_t *of,
 					      "%s%s", n ? " or " : "",
 					      json_string_value(name));
 	}
-	return mismatch(l, "%s is wanted, not %s", names, type_name(value));
+	return mismatch(l, "must be of type %s, not %s", names,
+			type_name(value));
 }
 
-/* Exact for all that the parser reads: 64 bits, and doubles. */
+/* Exact for all numbers of the parser: 64-bit integers and doubles. */
 static long double
 number_of(const json_t *v)
 {
@@ -191,7 +192,7 @@ are_equal_arrays(const json_t *a, const json_t *b)
 	return true;
 }
 
-/* As numbers, 1 and 1.0 are the same. */
+/* The numbers 1 and 1.0 are equal. */
 static bool
 is_equal(const json_t *a, const json_t *b)
 {
@@ -209,7 +210,7 @@ schema_is_const(struct schema_look *l, const json_t *schema, const json_t *of,
 		const json_t *value)
 {
 	(void)schema;
-	return is_equal(of, value) || mismatch(l, "another value is wanted");
+	return is_equal(of, value) || mismatch(l, "is not the required value");
 }
 
 bool
@@ -223,7 +224,8 @@ schema_is_in_enum(struct schema_look *l, const json_t *schema, const json_t *of,
 	(void)schema;
 	json_array_foreach(of, i, one) if (is_equal(one, value)) return true;
 	all = json_dumps(of, JSON_COMPACT);
-	return mismatch(l, "one of %.300s is wanted", all ? all : "a few");
+	return mismatch(l, "must be one of %.300s",
+			all ? all : "the listed values");
 }
 
 bool
@@ -242,8 +244,8 @@ schema_fits_any(struct schema_look *l, const json_t *schema, const json_t *of,
 			return false;
 	}
 	if (json_array_size(of) == 1)
-		return false; /* it has said why */
-	return mismatch(l, "none of the %zu allowed forms fits",
+		return false; /* the error is already set */
+	return mismatch(l, "fits none of the %zu alternatives",
 			json_array_size(of));
 }
 
@@ -307,7 +309,7 @@ schema_has_required(struct schema_look *l, const json_t *schema,
 	return true;
 }
 
-/* Those that "properties" does not name. */
+/* Check the members that "properties" does not name. */
 bool
 schema_has_no_more(struct schema_look *l, const json_t *schema,
 		   const json_t *of, const json_t *value)
@@ -323,7 +325,7 @@ schema_has_no_more(struct schema_look *l, const json_t *schema,
 		if (json_object_get(named, name))
 			continue;
 		if (json_is_false(of))
-			return mismatch(l, "there is no \"%.60s\"", name);
+			return mismatch(l, "unknown name \"%.60s\"", name);
 		if (!fits_at(l, of, name, v))
 			return false;
 	}
@@ -360,8 +362,7 @@ show_bound(struct schema_look *l, const char *words, const json_t *of)
 	own_mem char *text =
 		json_dumps(of, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
-	return mismatch(l, "%s %.40s is wanted", words,
-			text ? text : "a bound");
+	return mismatch(l, "must be %s %.40s", words, text ? text : "a bound");
 }
 
 bool
@@ -400,7 +401,8 @@ schema_is_below(struct schema_look *l, const json_t *schema, const json_t *of,
 	       show_bound(l, "less than", of);
 }
 
-/* Characters: all bytes that do not go on with one (UTF-8 is checked). */
+/* Count characters: all bytes except continuation bytes. The text is valid
+   UTF-8. */
 static size_t
 string_length(const json_t *v)
 {
@@ -416,7 +418,7 @@ static bool
 is_least(struct schema_look *l, size_t have, const json_t *of, const char *what)
 {
 	return have >= (size_t)json_integer_value(of) ||
-	       mismatch(l, "at least %lld %s are wanted, not %zu",
+	       mismatch(l, "must have at least %lld %s, not %zu",
 			(long long)json_integer_value(of), what, have);
 }
 
@@ -424,7 +426,7 @@ static bool
 is_most(struct schema_look *l, size_t have, const json_t *of, const char *what)
 {
 	return have <= (size_t)json_integer_value(of) ||
-	       mismatch(l, "at most %lld %s are wanted, not %zu",
+	       mismatch(l, "must have at most %lld %s, not %zu",
 			(long long)json_integer_value(of), what, have);
 }
 

@@ -1,6 +1,6 @@
 /*
- * schema_part: what the reader of schemas (schema.c) and the validator of
- * values (schema_check.c) have in common. For these files only.
+ * schema_part: shared by the reader of schemas (schema.c) and the checker of
+ * values (schema_check.c). No other file includes it.
  */
 #ifndef REMIT_SCHEMA_PART_H
 #define REMIT_SCHEMA_PART_H
@@ -9,18 +9,18 @@
 
 #include "client/tools/schema.h"
 
-/* A value that is looked at. */
+/* The state of checking a value. */
 struct schema_look {
-	const json_t *root; /* of the schema */
+	const json_t *root; /* the root of the schema */
 	struct remit_error *err;
 	unsigned depth, steps;
-	bool gave_up; /* it takes too long or leads too deep */
+	bool gave_up; /* the check is too long or too deep */
 	char place[256];
 	size_t place_len;
 };
 
-/* Whether a value is as one keyword wants it; `of` is the keyword's value,
-   `schema` what it stands in. */
+/* Returns true if a value satisfies one keyword. `of` is the keyword's value,
+   and `schema` the object that contains the keyword. */
 typedef bool schema_rule(struct schema_look *l, const json_t *schema,
 			 const json_t *of, const json_t *value);
 
@@ -34,9 +34,10 @@ schema_rule schema_is_type, schema_has_properties, schema_has_required,
 /* The names of types, NULL-terminated. */
 extern const char *const schema_types[];
 
-/* What a "$ref" leads to; NULL: nothing. */
+/* Returns the target of a "$ref", or NULL. */
 const json_t *schema_resolve(const json_t *root, const char *ref);
-/* The rule for a keyword; NULL: it says nothing of values. */
+/* Returns the rule for a keyword; NULL if the keyword does not restrict
+   values. */
 schema_rule *schema_rule_of(const char *keyword);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "wire/record.h"
 
-/* A name of the language, or of what stands beside the tools. */
+/* Keywords of Python, and names that Remit defines besides the tools. */
 static const char *const reserved_names[] = {
 	"False",     "None",	 "True",  "and",    "as",	"assert",
 	"async",     "await",	 "break", "class",  "continue", "def",
@@ -32,15 +32,15 @@ check_name(const char *name, struct remit_error *err)
 		n++;
 	if (!n || n >= TOOL_NAME_SIZE || name[n] || !strncmp(name, "__", 2))
 		return fail(err, REMIT_E_INPUT,
-			    "tool \"%.60s\": a name is 1 to %d letters, digits "
-			    "and \"_\", begins with no digit and not with "
-			    "\"__\"",
+			    "tool \"%.60s\": a name must be 1 to %d letters, "
+			    "digits and \"_\", and must not begin with a digit "
+			    "or with \"__\"",
 			    name, TOOL_NAME_SIZE - 1);
 	for (size_t i = 0; i < ARRAY_LEN(reserved_names); i++)
 		if (!strcmp(reserved_names[i], name))
 			return fail(err, REMIT_E_INPUT,
-				    "tool \"%s\": the name has a meaning of "
-				    "its own in the code",
+				    "tool \"%s\": this name is reserved in the "
+				    "code",
 				    name);
 	return 0;
 }
@@ -58,11 +58,11 @@ tools_add(struct tools *t, const struct remit_tool *given,
 		return -1;
 	if (tools_find(t, given->name))
 		return fail(err, REMIT_E_INPUT,
-			    "tool \"%s\": there are two of this name",
+			    "tool \"%s\": two tools have this name",
 			    given->name);
 	if (!given->call)
 		return fail(err, REMIT_E_INPUT,
-			    "tool \"%s\": there is nothing to call",
+			    "tool \"%s\": the callback is missing",
 			    given->name);
 	if (help && text_valid_prefix(help, strlen(help)) != strlen(help))
 		return fail(err, REMIT_E_INPUT,
@@ -82,8 +82,8 @@ tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 {
 	if (count > TOOLS_MAX)
 		return fail(err, REMIT_E_INPUT,
-			    "%zu tools: %d are the most that a run can have",
-			    count, TOOLS_MAX);
+			    "%zu tools are too many (limit %d)", count,
+			    TOOLS_MAX);
 	t->all = count ? calloc(count, sizeof(*t->all)) : NULL;
 	if (count && !t->all)
 		return fail_sys(err, REMIT_E_MEMORY, "tools");
@@ -129,7 +129,7 @@ tools_needs(const struct tool *tool, const char *name)
 	return false;
 }
 
-/* In the order of the schema, which is that of arguments without a name. */
+/* The order of the schema is the order of positional arguments. */
 static int
 add_records(struct buf *out, const struct tool *tool)
 {
@@ -151,7 +151,7 @@ add_records(struct buf *out, const struct tool *tool)
 int
 tools_send(const struct tools *t, struct link *l, struct remit_error *err)
 {
-	/* The keeper adds a record of its own. */
+	/* Leave space for a record that the keeper adds. */
 	own(buf) struct buf records =
 		BUF_INIT(frame_rules[FRAME_TOOLS].max - 64);
 

@@ -1,6 +1,6 @@
 /*
- * tools: what the caller lets its code call, checked and with the schemas read.
- * A set can serve many runs, one after the other or at once.
+ * tools: the tools that the caller offers to the code, with checked names and
+ * parsed schemas. A set can serve many runs, one after the other or at once.
  */
 #ifndef REMIT_TOOLS_H
 #define REMIT_TOOLS_H
@@ -12,8 +12,8 @@
 #define TOOL_NAME_SIZE 65 /* with its NUL */
 
 struct tool {
-	struct remit_tool given; /* its texts are the caller's */
-	struct schema schema;	 /* without a root: any object */
+	struct remit_tool given; /* the caller owns its texts */
+	struct schema schema;	 /* without a root it allows any object */
 };
 
 struct tools {
@@ -21,17 +21,17 @@ struct tools {
 	size_t count;
 };
 
-/* Refuses names and schemas that make no sense. */
+/* Copy and check the tools. Fails on invalid names and schemas. */
 int tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 	       struct remit_error *err) must_check;
-/* The same tools once more. */
+/* Copy a set of tools. */
 int tools_copy(struct tools *t, const struct tools *from,
 	       struct remit_error *err) must_check;
-/* NULL if there is none of that name. */
+/* Returns the tool of this name, or NULL. */
 const struct tool *tools_find(const struct tools *t, const char *name);
-/* Whether an argument must be given. */
+/* Returns true if the argument is required. */
 bool tools_needs(const struct tool *tool, const char *name);
-/* The frame "tools"; nothing if there are none. */
+/* Send the frame "tools", unless the set is empty. */
 int tools_send(const struct tools *t, struct link *l,
 	       struct remit_error *err) must_check;
 void tools_free(struct tools *t);

@@ -235,7 +235,7 @@ def test_what_does_not_help_is_asked_once(remit):
 
 def test_without_a_terminal_it_is_refused(remit, data):
     done = remit("run", "--ask", *reading(data), start_new_session=True)
-    assert done.returncode == 2 and done.stdout == "" and "no terminal" in done.stderr
+    assert done.returncode == 2 and done.stdout == "" and "--ask needs a terminal" in done.stderr
 
 
 @pytest.mark.parametrize("flag", ["--json", "--raw"])
@@ -287,7 +287,7 @@ def test_the_jail_s_own_places_are_not_offered(remit):
 # ---- the policy file ----
 
 
-@pytest.mark.parametrize("shape, word", [("link", "is a link"), ("hard", "with one name")])
+@pytest.mark.parametrize("shape, word", [("link", "is a symbolic link"), ("hard", "with a single name")])
 def test_a_file_that_would_come_apart_is_not_written(remit, data, shape, word):
     policy = remit.file("real.json", "{}")
     other = remit.folder / "other.json"

@@ -110,14 +110,14 @@ def test_how_a_job_ends_does_not_matter_to_the_others(remit):
 
 BAD = [
     ("nonsense", 1, "column 8: invalid token"),
-    ("[]", 1, "a job is a JSON object"),
+    ("[]", 1, "a job must be a JSON object"),
     ('{"id": "a"', 1, "column 10: "),
     ({"id": "a"}, "a", "the code is missing"),
     ({"id": "a", "code": 5}, "a", "code: must be a string, not a number"),
     ({"id": "a", "code": "", "argv": ["x", 1]}, "a", "argv[1]: must be a string"),
     ({"id": "a", "code": "", "stdin": None}, "a", "stdin: must be a string, not null"),
     ({"id": "a", "kode": ""}, "a", 'unknown key "kode" (did you mean "code"?)'),
-    ({"id": [], "code": ""}, 1, "id: must be a string or a whole number"),
+    ({"id": [], "code": ""}, 1, "id: must be a string or an integer"),
     ({"id": "x" * 257, "code": ""}, 1, "id: at most 256 bytes"),
     ({"id": "a", "code": "", "policy": {"memroy": 1}}, "a", 'unknown field "memroy"'),
     ({"id": "a", "code": "", "policy": "strict"}, "a", "policy: must be an object, not a string"),
@@ -141,7 +141,7 @@ def test_a_line_that_is_no_job_is_a_result_and_not_the_end(any_remit, bad, own_i
 def test_a_line_that_is_too_long_is_passed_over(any_remit):
     done = any_remit("batch", input=lines("x" * (64 << 20) + "y", {"id": "b", "code": "print(1)"}))
     wrong, right = results(done.stdout)
-    assert (wrong["id"], wrong["line"]) == (1, 1) and "at most 64 MiB" in wrong["error"]["value"]
+    assert (wrong["id"], wrong["line"]) == (1, 1) and "longer than 64 MiB" in wrong["error"]["value"]
     assert (right["id"], right["stdout"]) == ("b", "1\n")
 
 
@@ -361,7 +361,7 @@ def test_there_is_no_bar_where_it_is_not_wanted(any_remit, flags, term, output, 
     "args,words",
     [
         (("nowhere.jsonl",), "open nowhere.jsonl: No such file"),
-        (("/",), "it is a folder"),
+        (("/",), "is a folder"),
         (("-j",), "-j requires a value, such as 4"),
         (("-j0",), "a number from 1 to 64"),
         (("-j", "65"), "a number from 1 to 64"),

@@ -94,14 +94,14 @@ def test_tools_are_there_as_they_are_told(remit):
     text = told(remit, *flags)
     assert "- `weather(city, days=...)`: Says what the weather will be.\n" in text
     assert json.loads(re.search(r"Arguments by JSON Schema: `(.*)`", text)[1]) == SCHEMA
-    assert "- `note(...)` (A person is asked before it is called, and may say no.)" in text
+    assert "- `note(...)` (A person must approve each call, and may refuse.)" in text
     assert "At most 50 calls, 16 at the same time, 1 MiB of arguments or of a result each." in text
     # As the text shows it.
     code = "import asyncio\nprint(await asyncio.gather(weather('Rome'), call_tool('weather', city='Oslo', days=2)))"
     done = remit("run", "--python", PYTHON, *flags, "-c", code)
     assert done.stdout == """['{"city": "Rome"}', '{"city": "Oslo", "days": 2}']\n""", done.stderr
     done = remit("run", "--python", PYTHON, *flags, "-c", "try: weather('Rome', 0)\nexcept ToolError as e: print(e)")
-    assert done.stdout == "weather: arguments.days: at least 1 is wanted\n", done.stderr
+    assert done.stdout == "weather: arguments.days: must be at least 1\n", done.stderr
 
 
 @pytest.mark.parametrize(

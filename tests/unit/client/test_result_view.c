@@ -330,7 +330,7 @@ keeper_result_with_a_foreign_member_is_an_error(void **state)
 		own_mem char *more = keeper_members(others[i]);
 
 		expect_refused(more, ROWS,
-			       "members that this release does not know");
+			       "members that are unknown to this release");
 	}
 }
 
@@ -489,7 +489,7 @@ result_that_is_not_an_object_breaks_the_protocol(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		expect_refused(texts[i], ROWS, "makes no sense");
+		expect_refused(texts[i], ROWS, "not valid JSON");
 }
 
 int

@@ -149,19 +149,19 @@ tool_arguments_are_checked_before_the_call(void **state)
 	static const struct {
 		const char *name, *arguments, *words;
 	} rows[] = {
-		{ "u", "{}", "there is no tool of this name" },
-		{ "", "{}", "there is no tool of this name" },
-		{ "t", "{", "no JSON object" },
-		{ "t", "{} {}", "no JSON object" },
-		{ "t", "[]", "no object" },
-		{ "t", "1", "no JSON object" },
-		{ "t", "{\"a\": NaN}", "no JSON object" },
+		{ "u", "{}", "no tool has this name" },
+		{ "", "{}", "no tool has this name" },
+		{ "t", "{", "not valid JSON" },
+		{ "t", "{} {}", "not valid JSON" },
+		{ "t", "[]", "not a JSON object" },
+		{ "t", "1", "not valid JSON" },
+		{ "t", "{\"a\": NaN}", "not valid JSON" },
 		{ "t", "{\"a\": 1, \"a\": 2}", "duplicate" },
-		{ "t", "{\"a\": \"\xff\"}", "no JSON object" },
-		{ "t", "{\"a\": \"\\ud800\"}", "no JSON object" },
+		{ "t", "{\"a\": \"\xff\"}", "not valid JSON" },
+		{ "t", "{\"a\": \"\\ud800\"}", "not valid JSON" },
 		{ "t", "{\"a\": 99999999999999999999999}", "too big" },
-		{ "t", "{\"a\": \"x\"}", "integer is wanted" },
-		{ "t", "{\"b\": 1}", "there is no \"b\"" },
+		{ "t", "{\"a\": \"x\"}", "must be of type integer" },
+		{ "t", "{\"b\": 1}", "unknown name \"b\"" },
 	};
 	own(run) struct run r;
 
@@ -205,10 +205,10 @@ tool_results_must_be_json(void **state)
 		{ "null", "ok", "null" },
 		{ "99999999999999999999999999", "ok", "9999" },
 		{ "[1.5, {\"a\": \"\\u0000\"}]", "ok", "u0000" },
-		{ "NaN", "error", "no JSON" },
-		{ "\"\xff\"", "error", "no JSON" },
-		{ "", "error", "no JSON" },
-		{ "1 2", "error", "no JSON" },
+		{ "NaN", "error", "not valid JSON" },
+		{ "\"\xff\"", "error", "not valid JSON" },
+		{ "", "error", "not valid JSON" },
+		{ "1 2", "error", "not valid JSON" },
 	};
 
 	(void)state;
