@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-/* Between two notices of progress, and of the text in one. */
+/* The time between two progress notifications, and the longest text in one. */
 #define PROGRESS_MS  100
 #define PROGRESS_MAX 4096
 
@@ -31,7 +31,7 @@ mcp_peer_unref(struct mcp_peer *p)
 		free(p);
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 static bool
 is_id_in_use(const struct mcp_peer *p, const json_t *id)
@@ -43,7 +43,7 @@ is_id_in_use(const struct mcp_peer *p, const json_t *id)
 	return false;
 }
 
-/* The lock is held. */
+/* Called with the lock. */
 static int
 call_enlist(struct mcp_call *c, struct mcp_fault *fault)
 {
@@ -51,11 +51,11 @@ call_enlist(struct mcp_call *c, struct mcp_fault *fault)
 
 	if (m->call_count >= MCP_CALLS_MAX)
 		return mcp_fail(fault, MCP_E_INTERNAL,
-				"busy: %d requests are being worked on",
+				"busy: %d requests are in progress",
 				MCP_CALLS_MAX);
 	if (is_id_in_use(c->peer, c->id))
 		return mcp_fail(fault, MCP_E_REQUEST,
-				"a request with this id is being worked on");
+				"a request with this id is in progress");
 	c->next = m->calls;
 	m->calls = c;
 	m->call_count++;
@@ -134,7 +134,7 @@ mcp_call_unref(struct mcp_call *c)
 		call_free(c);
 }
 
-/* The lock is held. False: it was over already. */
+/* Called with the lock. Returns false if the call has ended already. */
 static bool
 call_unlist(struct mcp_call *c)
 {
@@ -150,7 +150,7 @@ call_unlist(struct mcp_call *c)
 	return true;
 }
 
-/* Consumes the text, NULL being the end of memory. */
+/* End a call. Takes ownership of the text; NULL means out of memory. */
 static void
 call_end(struct mcp_call *c, char *text, int code)
 {
@@ -191,7 +191,7 @@ mcp_call_fail(struct mcp_call *c, struct mcp_fault *fault)
 	call_end(c, mcp_write_error(c->id, fault), fault->code);
 }
 
-/* What every result of a request that named its version has. */
+/* Add the members that every result has since 2026-07-28. */
 static void
 add_stateless_members(json_t *result)
 {
@@ -209,7 +209,8 @@ add_stateless_members(json_t *result)
 				      remit_version()));
 }
 
-/* True: nobody waits for it now, and it is kept until somebody does. */
+/* Returns true if the call is parked: the result is then kept until the client
+   comes back. */
 static bool
 keep_answer(struct mcp_call *c, json_t *result)
 {
@@ -241,10 +242,10 @@ mcp_call_finish(struct mcp_call *c, json_t *result)
 	json_decref(result);
 }
 
-/* ---- working ---- */
+/* ---- progress and hosted sessions ---- */
 
-/* Tell a hosted session that nobody needs what it does for a call. One that was
-   made for it is ended: nobody else can name it. */
+/* Cancel the work of a hosted session for a call. If the session was made for
+   the call, end it: no other client knows its id. */
 static void
 stop_hosted(struct hosted *hosted, uint64_t number, bool made)
 {
@@ -255,7 +256,7 @@ stop_hosted(struct hosted *hosted, uint64_t number, bool made)
 	hosted_unref(hosted);
 }
 
-/* The lock is held. What is to be stopped, or NULL. */
+/* Called with the lock. Returns the hosted session to stop, or NULL. */
 static struct hosted *
 if_cancelled(struct mcp_call *c)
 {
@@ -344,7 +345,8 @@ cancel_calls(struct mcp *m, const struct mcp_peer *p, const json_t *id,
 	uint64_t number = 0;
 	bool made = false;
 
-	/* One by one: a hosted session is told without the lock. */
+	/* Cancel calls one by one, since a hosted session must be stopped
+	   without the lock. */
 	do {
 		pthread_mutex_lock(&m->lock);
 		for (c = m->calls; c && !is_meant(c, p, id, user); c = c->next)

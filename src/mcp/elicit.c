@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "mcp/call.h"
 
-/* At once; who would be one more gets no for an answer. */
+/* The most parked calls. The question of a further one is denied. */
 #define PARKED_MAX 16
-/* What has ended is kept for the client to come back. */
+/* How long the result of a parked call is kept for the client. */
 #define PARKED_MS (600 * 1000)
-/* The name of our question among those of an answer. */
+/* The key of Remit's question in requests and responses. */
 #define OURS "allow"
 
 static const struct {
@@ -38,7 +38,8 @@ read_answer(const json_t *result)
 	return REMIT_DENY;
 }
 
-/* The name of a host or tool comes from the code: it is quoted and short. */
+/* The code controls the name of the host or tool, so it is quoted and
+   truncated. */
 static json_t *
 question_params(const char *kind, const char *subject)
 {
@@ -50,29 +51,30 @@ question_params(const char *kind, const char *subject)
 	if (!quoted)
 		return NULL;
 	snprintf(message, sizeof(message),
-		 "The Python program wants to %s %s. May it?",
+		 "The Python program wants to %s %s. Do you allow it?",
 		 !strcmp(kind, "host") ? "connect to the host" : "use", quoted);
 	return json_pack(
 		"{s:s, s:{s:s, s:{s:{s:s, s:s, s:s, s:[s, s, s]}}, s:[s]}}",
 		"message", message, "requestedSchema", "type", "object",
 		"properties", "answer", "type", "string", "title", "Answer",
 		"description",
-		"once: this time. run: for the rest of this program.", "enum",
-		"deny", "once", "run", "required", "answer");
+		"once: allow it this time. run: allow it until this program "
+		"ends.",
+		"enum", "deny", "once", "run", "required", "answer");
 }
 
 static void
 deny_question(struct mcp *m, const char *id)
 {
-	/* It may be over by now, which is no either. */
+	/* It may have ended meanwhile, which has the same effect. */
 	if (hosted_table_answer_question(m->hosted_table, m->owner, id,
 					 REMIT_DENY) < 0)
 		return;
 }
 
-/* ---- as a request ---- */
+/* ---- up to 2025-11-25: a request to the client ---- */
 
-/* The lock is held. False: nobody can be asked. */
+/* Called with the lock. Returns false if the call has no client to ask. */
 static bool
 note_question(struct mcp_call *c, const char *id, const char *pending_id)
 {
@@ -101,7 +103,7 @@ send_request(struct mcp_call *c, const char *id, json_t *params)
 		deny_question(c->mcp, id);
 }
 
-/* The lock is held. */
+/* Called with the lock. */
 static struct mcp_call *
 find_pending(struct mcp *m, const struct mcp_peer *p, const char *pending_id)
 {
@@ -127,17 +129,17 @@ mcp_elicit_response(struct mcp_peer *p, const struct mcp_message *msg)
 		c->pending_id[0] = '\0';
 	}
 	pthread_mutex_unlock(&p->mcp->lock);
-	/* An error is no answer, and so is a hosted session that has given up.
-	 */
+	/* If this fails, the hosted session has ended meanwhile. */
 	if (id[0] &&
 	    hosted_table_answer_question(p->mcp->hosted_table, p->mcp->owner,
 					 id, read_answer(msg->result)) < 0)
 		return;
 }
 
-/* ---- as the answer of a request ---- */
+/* ---- since 2026-07-28: a result that requires input ---- */
 
-/* The lock is held. What nobody came back for is forgotten. */
+/* Called with the lock. Returns a parked call that has expired, or NULL, and
+   counts parked calls. */
 static struct mcp_call *
 find_expired(struct mcp *m, size_t *parked)
 {
@@ -223,7 +225,8 @@ mcp_elicit_question(void *call, const char *id, const struct remit_question *q)
 		send_request(c, id, params);
 }
 
-/* The lock is held: the request of c goes on with what was parked. */
+/* Called with the lock. Move the peer, sink and ids of c to the parked call,
+   which continues as c's request. */
 static void
 move_request(struct mcp_call *c, struct mcp_call *parked)
 {
@@ -234,7 +237,7 @@ move_request(struct mcp_call *c, struct mcp_call *parked)
 	parked->id = c->id;
 	parked->progress_token = c->progress_token;
 	parked->pending_id[0] = '\0';
-	/* Nothing of it is the old one's any more. */
+	/* The parked call owns these now. */
 	c->peer = NULL;
 	c->id = c->progress_token = NULL;
 }
@@ -274,7 +277,7 @@ mcp_elicit_resume(struct mcp_call *c)
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (!parked) {
 		mcp_fail(&fault, MCP_E_PARAMS,
-			 "this requestState belongs to no request that waits");
+			 "no pending request has this requestState");
 		mcp_call_fail(c, &fault);
 		return true;
 	}
@@ -288,7 +291,8 @@ mcp_elicit_resume(struct mcp_call *c)
 	else if (hosted_table_answer_question(c->mcp->hosted_table,
 					      c->mcp->owner, id,
 					      read_answer(response)) < 0)
-		id[0] = '\0'; /* the hosted session has given up, and goes on */
+		id[0] = '\0'; /* the hosted session no longer waits for the
+				 answer */
 	mcp_call_unref(parked);
 	return true;
 }

@@ -1,7 +1,6 @@
 /*
  * mcp_file: the tools read_file, write_file and list_files, for the files of a
- * session. They are carried out inside of its jail, which decides what may be
- * read and written.
+ * session. The operations run inside its jail, so that the policy applies.
  */
 #include <string.h>
 #include <time.h>
@@ -12,9 +11,9 @@
 #include "mcp/shown.h"
 #include "mcp/tool.h"
 
-/* Of what is read, if nobody says how much. */
+/* The default length of a read. */
 #define READ_BYTES ((size_t)1024 * 1024)
-/* The most, for the schema. */
+/* The largest length of a read, for the schema. */
 #define READ_MOST_TEXT "16777216"
 
 static const char *
@@ -31,7 +30,7 @@ number_of(const struct mcp_call *c, const char *key, json_int_t otherwise)
 	return value ? json_integer_value(value) : otherwise;
 }
 
-/* ---- asking a hosted session ---- */
+/* ---- running a file task ---- */
 
 static void
 release_call(void *call)
@@ -89,7 +88,7 @@ on_read(void *user, const struct remit_file_answer *a)
 	size_t len = a->len;
 	bool is_text;
 
-	/* A character may be cut where the piece ends. */
+	/* The end of the piece may cut a character. */
 	if (offset + len < file->size && text_is_cut(a->bytes, len))
 		len = text_valid_prefix(a->bytes, len);
 	is_text = text_valid_prefix(a->bytes, len) == len &&
@@ -131,44 +130,50 @@ read_file(struct mcp_call *c)
 }
 
 static const struct mcp_member read_input[] = {
-	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
+	{ .name = "session",
+	  .schema = MCP_TEXT,
+	  .text = "the session's handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
 	  .text = "relative to /workspace, or absolute" },
 	{ .name = "offset",
 	  .schema = MCP_COUNT,
-	  .text = "the first byte; 0 if it is not there",
+	  .text = "the first byte (default 0)",
 	  .optional = true },
 	{ .name = "length",
 	  .schema = "{\"type\":\"integer\",\"minimum\":1,"
 		    "\"maximum\":" READ_MOST_TEXT "}",
-	  .text = "bytes at most; 1 MiB if it is not there",
+	  .text = "the most bytes to read (default 1 MiB)",
 	  .optional = true },
 	{ 0 },
 };
 
 static const struct mcp_member read_output[] = {
 	{ .name = "path", .schema = MCP_TEXT },
-	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
+	{ .name = "size",
+	  .schema = MCP_COUNT,
+	  .text = "size of the whole file" },
 	{ .name = "content_type", .schema = MCP_TEXT },
 	{ .name = "text",
 	  .schema = MCP_TEXT_OR,
-	  .text = "null: it is no text" },
+	  .text = "the content; null if it is not text" },
 	{ .name = "base64",
 	  .schema = MCP_TEXT_OR,
-	  .text = "null: it is text, or an image, which is content of its "
-		  "own" },
-	{ .name = "length", .schema = MCP_COUNT, .text = "of this piece" },
+	  .text = "the content; null if it is text, or an image, which is a "
+		  "separate content block" },
+	{ .name = "length",
+	  .schema = MCP_COUNT,
+	  .text = "bytes in this piece" },
 	{ .name = "more",
 	  .schema = MCP_YES_NO,
-	  .text = "the file goes on behind it" },
+	  .text = "true if the file has more bytes after this piece" },
 	{ 0 },
 };
 
 const struct mcp_tool mcp_tool_read = {
 	.name = "read_file",
 	.title = "Read a file",
-	.text = "Read a file of a session, or a piece of it.",
+	.text = "Read a file of a session, or part of it.",
 	.input = read_input,
 	.output = read_output,
 	.only_reads = true,
@@ -218,7 +223,7 @@ write_file(struct mcp_call *c)
 
 	if (!base64 == !json_object_get(c->arguments, "text")) {
 		fail(&err, REMIT_E_INPUT,
-		     "arguments: a file has either text or base64");
+		     "arguments: a file must have either text or base64");
 		mcp_tool_refuse(c, &err);
 		return;
 	}
@@ -227,7 +232,7 @@ write_file(struct mcp_call *c)
 				  json_string_length(base64), &bytes,
 				  &c->work_len) < 0) {
 			fail(&err, REMIT_E_INPUT,
-			     "arguments.base64: this is no base64");
+			     "arguments.base64: not valid base64");
 			mcp_tool_refuse(c, &err);
 			return;
 		}
@@ -240,22 +245,22 @@ write_file(struct mcp_call *c)
 static const struct mcp_member write_input[] = {
 	{ .name = "session",
 	  .schema = MCP_TEXT,
-	  .text = "its handle, or \"new\"" },
+	  .text = "the session's handle, or \"new\"" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
-	  .text = "relative to /workspace, or absolute; folders above it are "
-		  "made" },
+	  .text = "relative to /workspace, or absolute; missing folders are "
+		  "created" },
 	{ .name = "text",
 	  .schema = MCP_TEXT,
 	  .text = "the content",
 	  .optional = true },
 	{ .name = "base64",
 	  .schema = MCP_TEXT,
-	  .text = "the content, if it is no text",
+	  .text = "the content, if it is not text",
 	  .optional = true },
 	{ .name = "append",
 	  .schema = MCP_YES_NO,
-	  .text = "true: behind what is there",
+	  .text = "true: append to the file",
 	  .optional = true },
 	{ 0 },
 };
@@ -263,15 +268,16 @@ static const struct mcp_member write_input[] = {
 static const struct mcp_member write_output[] = {
 	{ .name = "session", .schema = MCP_TEXT },
 	{ .name = "path", .schema = MCP_TEXT },
-	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
+	{ .name = "size",
+	  .schema = MCP_COUNT,
+	  .text = "size of the whole file" },
 	{ 0 },
 };
 
 const struct mcp_tool mcp_tool_write = {
 	.name = "write_file",
 	.title = "Write a file",
-	.text = "Write a file of a session, in place of what is there or "
-		"behind it.",
+	.text = "Write a file of a session: replace it, or append to it.",
 	.input = write_input,
 	.output = write_output,
 	.destroys = true,
@@ -345,14 +351,16 @@ list_files(struct mcp_call *c)
 }
 
 static const struct mcp_member list_input[] = {
-	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
+	{ .name = "session",
+	  .schema = MCP_TEXT,
+	  .text = "the session's handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
-	  .text = "a folder; /workspace if it is not there",
+	  .text = "the folder (default /workspace)",
 	  .optional = true },
 	{ .name = "depth",
 	  .schema = "{\"type\":\"integer\",\"minimum\":1,\"maximum\":64}",
-	  .text = "levels below it; 1 if it is not there",
+	  .text = "how many levels of folders to list (default 1)",
 	  .optional = true },
 	{ 0 },
 };
@@ -365,7 +373,9 @@ static const struct mcp_member list_output[] = {
 		  "\"file\",\"folder\",\"link\",\"other\"]},\"size\":" MCP_COUNT
 		  ",\"modified\":" MCP_TEXT_OR "},\"required\":[\"path\","
 		  "\"type\",\"size\",\"modified\"]}}" },
-	{ .name = "truncated", .schema = MCP_YES_NO, .text = "there are more" },
+	{ .name = "truncated",
+	  .schema = MCP_YES_NO,
+	  .text = "true if there are more files" },
 	{ 0 },
 };
 

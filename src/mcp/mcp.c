@@ -52,7 +52,7 @@ mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
-	/* Only those that are parked are left. */
+	/* Only parked calls are left. */
 	while (m->calls)
 		mcp_call_drop(m->calls);
 	mcp_toolbox_free(m->toolbox);
@@ -107,7 +107,7 @@ answer_fault(json_t *id, struct mcp_fault *fault, const struct mcp_sink *sink)
 	mcp_fault_free(fault);
 }
 
-/* Those that are not known are none of our business. */
+/* Unknown notifications are ignored. */
 static void
 handle_notification(struct mcp_peer *p, const struct mcp_message *msg)
 {

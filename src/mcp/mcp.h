@@ -1,17 +1,16 @@
 /*
- * mcp: Remit as a server of the Model Context Protocol, whatever carries its
- * messages.
+ * mcp: a server of the Model Context Protocol, independent of the transport.
  *
- * A struct mcp offers one policy to one owner. A peer is a client that has
- * introduced itself by `initialize`, or that does without (2026-07-28). Each
- * message that is taken is answered through its sink: by any number of
- * notifications, then by exactly one end.
+ * A struct mcp serves one policy to one owner. A peer is a client, which begins
+ * with `initialize` or, since 2026-07-28, without it. Each received message is
+ * answered through its sink: by any number of calls of send(), then by exactly
+ * one call of end().
  *
  *	struct mcp_sink sink = { .send = ..., .end = ..., .user = request };
  *	mcp_receive(peer, bytes, len, &sink);
  *
- * All functions may be called from any thread, and sinks are called by any;
- * those of one message one after the other.
+ * All functions may be called from any thread. Sinks are called from any thread
+ * too, but for one message never by two threads at once.
  */
 #ifndef REMIT_MCP_H
 #define REMIT_MCP_H
@@ -20,54 +19,56 @@
 #include "mcp/message.h"
 #include "policy/policy.h"
 
-/* Requests of one owner that are worked on at once; more are refused. */
+/* The most requests of one owner at once; more are refused. */
 #define MCP_CALLS_MAX 64
 
 struct mcp;
 struct mcp_peer;
 
 struct mcp_options {
-	struct remit *remit;		   /* the caller's, for longer */
-	struct hosted_table *hosted_table; /* likewise */
-	struct artifact_store *store; /* of these hosted sessions, or NULL */
-	const char *owner;	      /* of what is made in them; copied */
-	const struct policy *policy;  /* of all that is run; copied */
-	/* Whether one more session or program may begin; or NULL. */
+	struct remit *remit; /* the caller owns it; it lives longer */
+	struct hosted_table *hosted_table; /* the caller owns it, too */
+	struct artifact_store
+		*store;	   /* files that the sessions exported, or NULL */
+	const char *owner; /* the owner of the hosted sessions; copied */
+	const struct policy *policy; /* the policy of all runs; copied */
+	/* Fails if no further session or program may start. May be NULL. */
 	int (*admit)(void *user, uint64_t memory_bytes,
 		     struct remit_error *err);
 	void *user;
 };
 
 struct mcp_sink {
-	/* Something about the message, with more to come. */
+	/* Send a notification about the message; more output follows. */
 	void (*send)(void *user, const char *json, size_t len);
-	/* The last that comes. NULL: it has no answer, since it was a
-	   notification or a response, or was cancelled. `code` is that of the
-	   error, or 0. */
+	/* Send the answer. json is NULL if the message has none: it was a
+	   notification or a response, or was cancelled. `code` is the code of
+	   the error, or 0. */
 	void (*end)(void *user, const char *json, size_t len, int code);
 	void *user;
 };
 
-/* -1 also if the policy is refused. */
+/* Create a server. Also fails if the policy is refused. */
 int mcp_open(struct mcp **out, const struct mcp_options *opt,
 	     struct remit_error *err) must_check;
-/* When no room has work for it any more (hosted_table_end). */
+/* Call this after hosted_table_end(), when no hosted session works for the
+   server any more. */
 void mcp_free(struct mcp *m);
 
-/* NULL without memory. */
+/* Add a peer. Returns NULL without memory. */
 struct mcp_peer *mcp_peer_open(struct mcp *m);
-/* What it waits for is cancelled, without a word. */
+/* Cancel all requests of the peer. They get no answer. */
 void mcp_peer_cancel(struct mcp_peer *p);
-/* The same, and it has gone. */
+/* Cancel all requests and release the peer. */
 void mcp_peer_close(struct mcp_peer *p);
 
 void mcp_receive(struct mcp_peer *p, const char *bytes, size_t len,
 		 const struct mcp_sink *sink);
-/* The same with a message that was read, which is the peer's from now on. */
+/* Like mcp_receive(), for a parsed message. Takes ownership of it. */
 void mcp_receive_message(struct mcp_peer *p, struct mcp_message *msg,
 			 const struct mcp_sink *sink);
-/* Nobody listens at this sink any more: its request is cancelled. Its end
-   still comes. */
+/* Cancel the request whose sink has this `user`. The sink's end() is still
+   called. */
 void mcp_cancel(struct mcp *m, const void *user);
 
 #endif

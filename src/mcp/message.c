@@ -79,31 +79,32 @@ mcp_message_read(struct mcp_message *m, const char *bytes, size_t len,
 	*m = (struct mcp_message){ 0 };
 	if (len > MCP_MESSAGE_MAX)
 		return mcp_fail(fault, MCP_E_REQUEST,
-				"a message has at most %zu bytes",
+				"a message must not have more than %zu bytes",
 				MCP_MESSAGE_MAX);
 	shape = json_shape_of(bytes, len);
 	if (shape.depth > MCP_DEPTH_MAX)
 		return mcp_fail(fault, MCP_E_PARSE,
-				"a message is at most %d levels deep",
+				"a message must not have more than %d levels",
 				MCP_DEPTH_MAX);
 	if (shape.values > JSON_VALUES_MAX)
 		return mcp_fail(fault, MCP_E_PARSE,
-				"a message has at most %d values",
+				"a message must not have more than %d values",
 				JSON_VALUES_MAX);
 	m->doc = json_loadb(bytes, len,
 			    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
 	if (!m->doc)
-		return mcp_fail(fault, MCP_E_PARSE, "no JSON: %s, at byte %d",
-				where.text, where.position);
+		return mcp_fail(fault, MCP_E_PARSE,
+				"not valid JSON: %s, at byte %d", where.text,
+				where.position);
 	if (!json_is_object(m->doc))
 		return mcp_fail(fault, MCP_E_REQUEST,
-				"a message is one object; there are no "
-				"batches");
+				"a message must be one object; batches are not "
+				"supported");
 	id = json_object_get(m->doc, "id");
 	if (id && !is_id(id))
 		return mcp_fail(fault, MCP_E_REQUEST,
-				"an id is an integer, or a string of at most "
-				"%d bytes",
+				"an id must be an integer, or a string of at "
+				"most %d bytes",
 				MCP_ID_MAX);
 	m->id = id;
 	version = json_string_value(json_object_get(m->doc, "jsonrpc"));
@@ -145,8 +146,8 @@ mcp_write_result(json_t *id, json_t *result)
 				    id, "result", result));
 }
 
-/* Where the id could not be read there is none. The text may quote what was no
-   text at all, or be cut in a character. */
+/* id is NULL if it could not be read. The text may quote invalid UTF-8 or be
+   cut in the middle of a character, so text_to_json() cleans it. */
 char *
 mcp_write_error(json_t *id, const struct mcp_fault *fault)
 {

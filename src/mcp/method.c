@@ -9,7 +9,7 @@
 
 /* ---- revisions ---- */
 
-/* The newest first. */
+/* The newest revision comes first. */
 static const struct mcp_version versions[] = {
 	{
 		.name = "2026-07-28",
@@ -58,22 +58,24 @@ mcp_version_stateless(void)
 
 /* ---- methods ---- */
 
-/* Lists are made when the server starts, and it may be started anew. */
+/* How long clients may cache lists. They change only when the server
+   restarts. */
 #define FRESH_MS 60000
 
 static const char advice[] =
-	"Runs Python in a jail that its policy describes: get_policy tells it. "
-	"run_python without a session is a program of its own. To keep "
-	"variables, imports and files, pass session \"new\" once, and then "
-	"the handle that comes back.";
+	"Runs Python in a jail with a policy, which get_policy shows. "
+	"run_python without a session runs a separate program. To keep "
+	"variables, imports and files, pass session \"new\" once, then the "
+	"handle from the answer.";
 
 enum era { HANDSHAKE = 1, STATELESS = 2, BOTH = 3 };
 
 struct method {
 	const char *name;
 	unsigned eras;
-	/* 0 with the result, which may be NULL without memory; -1 with the
-	   fault. Or NULL: `begin` ends the call when it likes. */
+	/* Returns 0 with the result (NULL without memory), or -1 with the
+	   fault. If the callback is NULL, `begin` ends the call, now or
+	   later. */
 	int (*answer)(struct mcp_call *c, json_t **result,
 		      struct mcp_fault *fault);
 	void (*begin)(struct mcp_call *c);
@@ -87,7 +89,7 @@ server_capabilities(void)
 	return json_pack("{s:{}, s:{}}", "tools", "resources");
 }
 
-/* An empty object is the form that has been there longest. */
+/* An empty object means the form, the oldest kind of elicitation. */
 static bool
 can_elicit(const json_t *abilities_of_peer)
 {
@@ -118,7 +120,7 @@ method_initialize(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (again)
 		return mcp_fail(fault, MCP_E_REQUEST,
-				"this connection is initialized already");
+				"this connection is already initialized");
 	*result = json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s}",
 			    "protocolVersion", mcp_version_agree(wanted)->name,
 			    "capabilities", server_capabilities(), "serverInfo",
@@ -147,13 +149,13 @@ method_ping(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
 	return 0;
 }
 
-/* All lists are one page. */
+/* Refuse cursors: all lists have one page. */
 static int
 check_cursor(const struct mcp_call *c, struct mcp_fault *fault)
 {
 	if (json_object_get(c->msg.params, "cursor"))
 		return mcp_fail(fault, MCP_E_PARAMS,
-				"there is no such cursor: lists have one page");
+				"unknown cursor: lists have only one page");
 	return 0;
 }
 
@@ -223,7 +225,7 @@ static const struct method methods[] = {
 	{ .name = "resources/read", .eras = BOTH, .begin = mcp_resource_read },
 };
 
-/* ---- which, and by which revision ---- */
+/* ---- choosing the method by the revision ---- */
 
 static int
 refuse_version(const char *wanted, struct mcp_fault *fault)
@@ -246,16 +248,16 @@ read_version(struct mcp_call *c, struct mcp_fault *fault)
 		return 0;
 	}
 	if (!json_is_string(named))
-		return mcp_fail(fault, MCP_E_PARAMS,
-				"a request needs _meta with %s, or initialize "
-				"before it",
-				META_VERSION);
+		return mcp_fail(
+			fault, MCP_E_PARAMS,
+			"a request needs %s in _meta, or initialize before it",
+			META_VERSION);
 	c->version = mcp_version_find(json_string_value(named));
 	if (!c->version || !c->version->stateless)
 		return refuse_version(json_string_value(named), fault);
 	if (!json_is_object(can))
 		return mcp_fail(fault, MCP_E_PARAMS,
-				"a request needs _meta with %s", META_CAN);
+				"a request needs %s in _meta", META_CAN);
 	c->elicits = can_elicit(can);
 	return 0;
 }
@@ -270,7 +272,7 @@ find_method(const struct mcp_call *c, struct mcp_fault *fault)
 		if (!strcmp(methods[i].name, c->msg.method) &&
 		    methods[i].eras & era)
 			return &methods[i];
-	mcp_fail(fault, MCP_E_METHOD, "there is no method \"%.80s\"",
+	mcp_fail(fault, MCP_E_METHOD, "unknown method \"%.80s\"",
 		 c->msg.method);
 	return NULL;
 }

@@ -1,10 +1,10 @@
 /*
- * mcp_method: the methods of the protocol: a table, and which era knows which;
- * and the revisions of the protocol that are spoken.
+ * mcp_method: the tables of the protocol's methods and of the supported
+ * revisions.
  *
- * Up to 2025-11-25 a connection begins with `initialize`, which agrees on one.
- * From 2026-07-28 on each request names its own, and nothing is remembered
- * from one to the next.
+ * Up to 2025-11-25 a connection begins with `initialize`, which negotiates the
+ * revision. Since 2026-07-28 each request names its revision, and the
+ * connection has no state.
  */
 #ifndef REMIT_MCP_METHOD_H
 #define REMIT_MCP_METHOD_H
@@ -14,22 +14,24 @@
 
 struct mcp_version {
 	const char *name;
-	bool stateless;	  /* named by each request */
+	bool stateless;	  /* each request names the revision */
 	bool structured;  /* tools have titles, output schemas, links */
-	bool annotations; /* tools say what they do */
+	bool annotations; /* tools have annotations about their effects */
 };
 
-/* NULL: it is not known. */
+/* Returns the revision, or NULL if it is unknown. */
 const struct mcp_version *mcp_version_find(const char *name);
-/* What `initialize` is answered with: the one that was asked for, or else the
-   newest that begins so. */
+/* Returns the revision for the answer of `initialize`: the requested one if it
+   is supported and has a handshake, else the newest one with a handshake. */
 const struct mcp_version *mcp_version_agree(const char *wanted);
-/* Those that a request may name, a new array; NULL without memory. */
+/* Returns the revisions that a request may name as a new array; NULL without
+   memory. */
 json_t *mcp_version_stateless(void);
 
 struct mcp_call;
 
-/* Carry out a request: it is ended now, or by whoever works for it. */
+/* Execute a request. It ends in this call, or later by the thread that works
+   for it. */
 void mcp_method_run(struct mcp_call *c);
 
 #endif

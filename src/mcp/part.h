@@ -1,6 +1,6 @@
 /*
- * mcp_part: what the files of this directory share: the server, its peers, and
- * the calls that are being worked on.
+ * mcp_part: shared by the files of this directory: the server, its peers, and
+ * the calls in progress.
  */
 #ifndef REMIT_MCP_PART_H
 #define REMIT_MCP_PART_H
@@ -29,49 +29,51 @@ struct mcp {
 	void *user;
 	struct policy policy;
 	char *policy_json;
-	char *guide; /* what a model should know, by the plan */
+	char *guide; /* the instructions for models, made from the plan */
 	struct mcp_toolbox *toolbox;
-	pthread_mutex_t lock; /* for all below, and the calls */
+	pthread_mutex_t lock; /* protects all below, and the calls */
 	struct mcp_call *calls;
 	size_t call_count;
-	json_t *policy_shown; /* once somebody has asked for it */
+	json_t *policy_shown; /* set by the first call of get_policy */
 };
 
 struct mcp_peer {
 	struct mcp *mcp;
 	struct refcount refs;
-	const struct mcp_version *version; /* agreed on; NULL: none is */
-	bool elicits;			   /* it can ask a person */
+	const struct mcp_version *version; /* negotiated; NULL: not yet */
+	bool elicits;			   /* the client can ask its user */
 };
 
-/* A request that is being worked on. */
+/* A request in progress. */
 struct mcp_call {
 	struct mcp *mcp;
-	/* Under the server's lock: */
+	/* Protected by the server's lock: */
 	struct mcp_call *next;
 	struct refcount refs;
 	bool listed, cancelled;
-	struct mcp_peer *peer; /* NULL: it is parked, see mcp/elicit.h */
+	struct mcp_peer *peer; /* NULL: the call is parked, see mcp/elicit.h */
 	struct mcp_sink sink;
 	json_t *id, *progress_token;
-	struct hosted *hosted; /* that works for it, or NULL */
-	uint64_t number;       /* of its cell there */
-	bool made_hosted;      /* nobody else knows of it yet */
+	struct hosted *hosted; /* the session that works for it, or NULL */
+	uint64_t number;       /* the number of its cell in the session */
+	bool made_hosted;      /* the session was made for this call */
 	char question[HOSTED_ID_SIZE], pending_id[HOSTED_ID_SIZE];
-	json_t *wanted; /* the result that asked, of one that is parked */
+	json_t *wanted; /* the result with the question, if the call is parked
+			 */
 	uint64_t parked_ms;
-	json_t *answer; /* it ended while it was parked */
-	/* Its own: */
+	json_t *answer; /* the result, if it ended while parked */
+	/* Used by one thread at a time: */
 	struct mcp_message msg;
 	const struct mcp_version *version;
 	bool elicits;
 	uint64_t progress, progress_ms;
 	const struct mcp_tool *tool;
-	json_t *arguments; /* the message's */
-	void *work;	   /* of the tool, with how to free it */
+	json_t *arguments; /* owned by the message */
+	void *work;	   /* data of the tool, freed by free_work() */
 	size_t work_len;
 	void (*free_work)(void *work);
-	void (*entered)(struct mcp_call *c); /* when its session is open */
+	void (*entered)(
+		struct mcp_call *c); /* called when its session is open */
 };
 
 uint64_t mcp_now_ms(void);

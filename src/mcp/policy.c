@@ -1,8 +1,8 @@
 /*
  * mcp_policy: the tool get_policy.
  *
- * What is kept is not looked up but found: an empty program is run once, and
- * its result says by what each field was kept.
+ * The tool runs an empty program once: its result lists the mechanisms that
+ * really enforced each field.
  */
 #include <string.h>
 
@@ -14,10 +14,10 @@ static const struct mcp_member input[] = { { 0 } };
 static const struct mcp_member output[] = {
 	{ .name = "tier",
 	  .schema = MCP_TEXT,
-	  .text = "how strong the wall is" },
+	  .text = "how strong the isolation is" },
 	{ .name = "guide",
 	  .schema = MCP_TEXT,
-	  .text = "what the code may do, in words" },
+	  .text = "what the code may do, as text" },
 	{ .name = "enforcement",
 	  .schema = "{\"type\":\"array\",\"items\":{\"type\":\"object\","
 		    "\"properties\":{"
@@ -25,12 +25,13 @@ static const struct mcp_member output[] = {
 		    ",\"mechanisms\":{\"type\":\"array\",\"items\":" MCP_TEXT
 		    "}},"
 		    "\"required\":[\"field\",\"strength\",\"mechanisms\"]}}",
-	  .text = "each field of the policy, and what keeps it" },
+	  .text = "each field of the policy, and the mechanisms that enforce "
+		  "it" },
 	{ 0 },
 };
 
-/* Lists and objects hold paths of the host and values of variables: what the
-   code may see of them is in the guide. */
+/* Omit lists, objects and texts: they contain paths of the host and values of
+   variables. The guide has what the code may know about them. */
 static json_t *
 show_row(const json_t *row)
 {
@@ -123,8 +124,8 @@ get_policy(struct mcp_call *c)
 const struct mcp_tool mcp_tool_policy = {
 	.name = "get_policy",
 	.title = "Show the policy",
-	.text = "What programs may do here, and which mechanisms keep each "
-		"field of the policy.",
+	.text = "Show what programs may do here, and which mechanisms enforce "
+		"each field of the policy.",
 	.input = input,
 	.output = output,
 	.only_reads = true,

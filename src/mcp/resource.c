@@ -49,7 +49,7 @@ hex_digit(char c)
 				      : -1;
 }
 
-/* NULL: it is wrong, or there is no memory. */
+/* Returns a new text; NULL if the encoding is invalid, or without memory. */
 static char *
 percent_decode(const char *text)
 {
@@ -116,16 +116,16 @@ mcp_resource_templates(void)
 	return json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s}]", "uriTemplate",
 			 SCHEME "artifacts/{id}/{+path}", "name", "artifact",
 			 "description",
-			 "A file that left the jail of a program; answers of "
-			 "run_python and close_session name them.",
+			 "A file that a program exported; the answers of "
+			 "run_python and close_session have these addresses.",
 			 "uriTemplate", SCHEME "sessions/{session}/{+path}",
 			 "name", "session file", "description",
-			 "A file of a session, as it is now.");
+			 "The current content of a file of a session.");
 }
 
 /* ---- reading ---- */
 
-/* Consumes nothing. */
+/* End the call with the content. */
 static void
 finish_read(struct mcp_call *c, const char *uri, const char *type,
 	    const char *bytes, size_t len)
@@ -167,7 +167,8 @@ read_bytes(int fd, struct buf *out, struct remit_error *err)
 		return 0;
 	if (errno == EFBIG || errno == ENOMEM)
 		return fail_sys(err, REMIT_E_INPUT,
-				"it has more than %zu bytes", MCP_RESOURCE_MAX);
+				"it is larger than %zu bytes",
+				MCP_RESOURCE_MAX);
 	return fail_sys(err, REMIT_E_KERNEL, "read");
 }
 
@@ -183,7 +184,8 @@ read_artifact(struct mcp_call *c, const char *uri, const char *id,
 		fd = artifact_store_read(c->mcp->store, c->mcp->owner, id,
 					 path);
 	if (fd < 0)
-		refuse_read(c, uri, "there is no such artifact (any more)");
+		refuse_read(c, uri,
+			    "the artifact does not exist or was removed");
 	else if (read_bytes(fd, &bytes, &err) < 0)
 		refuse_read(c, uri, err.message);
 	else
@@ -192,7 +194,7 @@ read_artifact(struct mcp_call *c, const char *uri, const char *id,
 			    buf_text(&bytes), bytes.len);
 }
 
-/* ---- of a session ---- */
+/* ---- files of a session ---- */
 
 static void
 on_file(void *user, const struct remit_file_answer *a)
@@ -202,7 +204,7 @@ on_file(void *user, const struct remit_file_answer *a)
 		json_string_value(json_object_get(c->msg.params, "uri"));
 
 	if (a->entry_count && a->entries[0].size > a->len)
-		refuse_read(c, uri, "it is too large to be read at once");
+		refuse_read(c, uri, "it is too large to read at once");
 	else
 		finish_read(
 			c, uri,
@@ -240,7 +242,7 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 	struct remit_error err;
 
 	if (!hosted) {
-		refuse_read(c, uri, "there is no such session (any more)");
+		refuse_read(c, uri, "the session does not exist or has ended");
 		return;
 	}
 	mcp_call_enter(c, hosted);
@@ -280,5 +282,5 @@ mcp_resource_read(struct mcp_call *c)
 	else if (is_ours && !strcmp(kind, "sessions"))
 		read_session(c, uri, id, &path);
 	else
-		refuse_read(c, uri, "this is no address of ours");
+		refuse_read(c, uri, "not an address of this server");
 }

@@ -1,6 +1,6 @@
 /*
- * mcp_run: the tool run_python, and what its answer is like, which is also that
- * of a session that is closed; and the tools reset_session and close_session.
+ * mcp_run: the tools run_python, reset_session and close_session. The answers
+ * of run_python and close_session have the same form.
  */
 #include <string.h>
 
@@ -13,11 +13,11 @@
 #include "mcp/shown.h"
 #include "mcp/tool.h"
 
-/* What a call of it holds until its program has ended. */
+/* The data of a call of run_python, until its program has ended. */
 struct run {
 	struct hosted_job job;
 	struct remit_file *files;
-	size_t file_count; /* decoded so far: their bytes are owned */
+	size_t file_count; /* files so far, whose bytes are owned */
 	struct mcp_shown shown;
 };
 
@@ -43,19 +43,16 @@ static const struct mcp_member mcp_run_output[] = {
 	{ .name = "status",
 	  .schema = MCP_TEXT,
 	  .text = "ok, error (an exception), exit (sys.exit), timeout, "
-		  "cpu_limit, "
-		  "memory_limit, output_limit, killed, interrupted, rejected "
-		  "(before "
-		  "it "
-		  "ran), install_failed, refused, busy or internal" },
+		  "cpu_limit, memory_limit, output_limit, killed, interrupted, "
+		  "rejected (by the validator, did not run), install_failed, "
+		  "refused, busy or internal" },
 	{ .name = "session",
 	  .schema = MCP_TEXT_OR,
-	  .text = "its handle; null: it was a program alone" },
+	  .text = "the session's handle; null for a separate program" },
 	{ .name = "session_state",
 	  .schema = "{\"enum\":[\"open\",\"ended\",null]}",
-	  .text = "ended: variables and files are gone; reset_session gives a "
-		  "fresh "
-		  "jail" },
+	  .text = "ended: variables and files are lost; use reset_session for "
+		  "a fresh jail" },
 	{ .name = "exit_code", .schema = "{\"type\":[\"integer\",\"null\"]}" },
 	{ .name = "stdout", .schema = MCP_TEXT },
 	{ .name = "stderr", .schema = MCP_TEXT },
@@ -69,7 +66,8 @@ static const struct mcp_member mcp_run_output[] = {
 		  ROWS("\"text\":" MCP_TEXT_OR
 		       ",\"types\":{\"type\":\"array\",\"items\":" MCP_TEXT "}",
 		       "\"text\",\"types\""),
-	  .text = "what was displayed; images are content of their own" },
+	  .text = "what the program displayed; images are separate content "
+		  "blocks" },
 	{ .name = "error",
 	  .schema =
 		  "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
@@ -82,12 +80,13 @@ static const struct mcp_member mcp_run_output[] = {
 	  .schema = ROWS("\"what\":" MCP_TEXT ",\"count\":" MCP_COUNT
 			 ",\"field\":" MCP_TEXT_OR,
 			 "\"what\",\"count\",\"field\""),
-	  .text = "what the code tried and the policy does not allow" },
+	  .text = "what the code tried but the policy does not allow" },
 	{ .name = "artifacts",
 	  .schema = ROWS("\"path\":" MCP_TEXT ",\"uri\":" MCP_TEXT
 			 ",\"size\":" MCP_COUNT ",\"content_type\":" MCP_TEXT,
 			 "\"path\",\"uri\",\"size\",\"content_type\""),
-	  .text = "files that left the jail, to be had by resources/read" },
+	  .text = "files that the program exported; read them with "
+		  "resources/read" },
 	{ .name = "usage",
 	  .schema = "{\"type\":\"object\",\"properties\":{"
 		    "\"wall_ms\":{\"type\":[\"number\",\"null\"]},"
@@ -98,7 +97,7 @@ static const struct mcp_member mcp_run_output[] = {
 	{ 0 },
 };
 
-/* A member, or null; a new reference. */
+/* Returns a member or null, as a new reference. */
 static json_t *
 member_or_null(const json_t *doc, const char *key)
 {
@@ -160,7 +159,7 @@ artifacts_of(const json_t *doc, const char *id)
 	return list;
 }
 
-/* The same as blocks that clients follow. */
+/* Add the artifacts as resource links, too. */
 static void
 add_links(json_t *blocks, const json_t *artifacts)
 {
@@ -202,7 +201,8 @@ went_wrong(const json_t *doc)
 	return !status || strcmp(status, "ok") != 0;
 }
 
-/* End the call by a result. The session is named if it can be gone on with. */
+/* End the call with a result. `session` is the handle if the session can be
+   used further, else NULL. */
 static void
 mcp_run_answer(struct mcp_call *c, struct remit_result *res,
 	       const struct mcp_shown *shown, const char *session)
@@ -301,18 +301,18 @@ parse_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
 
 	if (!text == !base64)
 		return fail(err, REMIT_E_INPUT,
-			    "arguments.files[%zu]: a file has either text or "
-			    "base64",
+			    "arguments.files[%zu]: a file must have either "
+			    "text or base64",
 			    i);
 	f->path = json_string_value(json_object_get(file, "path"));
 	if (base64) {
 		if (base64_decode(json_string_value(base64),
 				  json_string_length(base64), &bytes,
 				  &f->len) < 0)
-			return fail(err, REMIT_E_INPUT,
-				    "arguments.files[%zu].base64: this is no "
-				    "base64",
-				    i);
+			return fail(
+				err, REMIT_E_INPUT,
+				"arguments.files[%zu].base64: not valid base64",
+				i);
 	} else {
 		f->len = json_string_length(text);
 		bytes = malloc(f->len + 1);
@@ -354,7 +354,8 @@ read_arguments(struct mcp_call *c, struct run *r, struct remit_error *err)
 	*job = (struct remit_job)REMIT_JOB_INIT;
 	job->code = json_string_value(code);
 	job->code_len = json_string_length(code);
-	/* Less than a millisecond is no time, but it is not the policy's. */
+	/* Round up, so that a timeout below a millisecond does not become 0,
+	   which would mean the policy's timeout. */
 	if (timeout)
 		job->timeout_ms =
 			number_whole(json_number_value(timeout) * 1000 + 0.999);
@@ -367,7 +368,7 @@ read_arguments(struct mcp_call *c, struct run *r, struct remit_error *err)
 	return 0;
 }
 
-/* In its session. */
+/* Run the program in the call's session. */
 static void
 run_cell(struct mcp_call *c)
 {
@@ -433,16 +434,14 @@ static const struct mcp_member input[] = {
 	{ .name = "code", .schema = MCP_TEXT, .text = "the program" },
 	{ .name = "session",
 	  .schema = MCP_TEXT,
-	  .text = "\"new\", or the handle of a session: variables, imports and "
-		  "files "
-		  "stay there from one program to the next. Without it the "
-		  "program "
-		  "runs "
-		  "alone, in a fresh jail.",
+	  .text = "\"new\", or the handle of a session, in which variables, "
+		  "imports and files stay from one program to the next. By "
+		  "default the program runs in a fresh jail.",
 	  .optional = true },
 	{ .name = "timeout",
 	  .schema = "{\"type\":\"number\",\"exclusiveMinimum\":0}",
-	  .text = "seconds, if it should have less time than the policy allows",
+	  .text = "seconds; at most the timeout of the policy, which is the "
+		  "default",
 	  .optional = true },
 	{ .name = "files",
 	  .schema = "{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
@@ -450,10 +449,8 @@ static const struct mcp_member input[] = {
 		    "\"properties\":{\"path\":" MCP_TEXT ",\"text\":" MCP_TEXT
 		    ",\"base64\":" MCP_TEXT "},\"required\":[\"path\"],"
 		    "\"additionalProperties\":false}}",
-	  .text = "files for the workspace: each has a path, and its content "
-		  "as text "
-		  "or "
-		  "base64",
+	  .text = "files to put into the workspace: each has a path, and its "
+		  "content as text or base64",
 	  .optional = true },
 	{ 0 },
 };
@@ -462,8 +459,8 @@ const struct mcp_tool mcp_tool_run = {
 	.name = "run_python",
 	.title = "Run Python",
 	.text = "Run a Python program in a jail and get its output, the value "
-		"of its last expression, images and errors. Without a session "
-		"all of this is so:",
+		"of its last expression, images and errors. Without a session, "
+		"the following applies:",
 	.has_guide = true,
 	.input = input,
 	.output = mcp_run_output,
@@ -518,7 +515,7 @@ const struct mcp_tool mcp_tool_reset = {
 	.name = "reset_session",
 	.title = "Reset a session",
 	.text = "Give a session a fresh jail: its variables, imports and files "
-		"are gone, its handle stays.",
+		"are lost, its handle stays valid.",
 	.input = session_input,
 	.output = reset_output,
 	.destroys = true,
@@ -557,9 +554,9 @@ close_session(struct mcp_call *c)
 const struct mcp_tool mcp_tool_close = {
 	.name = "close_session",
 	.title = "Close a session",
-	.text = "End a session properly, which is when files and changes that "
-		"the policy lets out leave its jail. One that nobody uses is "
-		"ended after a while, and nothing leaves it.",
+	.text = "Close a session: files and changes that the policy allows to "
+		"leave the jail are written now. An unused session ends after "
+		"some time without writing anything.",
 	.input = session_input,
 	.output = mcp_run_output,
 	.destroys = true,

@@ -5,10 +5,10 @@
 #include "base/own.h"
 #include "base/text.h"
 
-/* What models are known to see. */
+/* Image types that models can see. */
 static const char *const visible[] = { "image/png", "image/jpeg", "image/gif",
 				       "image/webp" };
-/* The form that says most in the fewest words comes first. */
+/* The most compact readable form comes first. */
 static const char *const readable[] = { "text/markdown", "text/latex",
 					"text/plain", "application/json",
 					"text/html" };
@@ -64,7 +64,7 @@ add_display(struct mcp_shown *s, const struct remit_display *d)
 		json_pack("{s:o, s:o}", "text", read_text(d), "types", types));
 }
 
-/* One picture of each. */
+/* Add at most one image for each display. */
 static void
 add_image(struct mcp_shown *s, const struct remit_display *d)
 {

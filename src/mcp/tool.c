@@ -10,7 +10,7 @@
 #include "mcp/call.h"
 #include "mcp/elicit.h"
 
-/* In the order in which they are listed. */
+/* In the order of tools/list. */
 static const struct mcp_tool *const tools[] = {
 	&mcp_tool_run,	 &mcp_tool_reset, &mcp_tool_close,  &mcp_tool_read,
 	&mcp_tool_write, &mcp_tool_list,  &mcp_tool_policy,
@@ -18,10 +18,10 @@ static const struct mcp_tool *const tools[] = {
 
 struct mcp_toolbox {
 	struct schema input[ARRAY_LEN(tools)];
-	json_t *listed; /* with all that any revision knows */
+	json_t *listed; /* with the members of all revisions */
 };
 
-/* ---- the table as JSON ---- */
+/* ---- tools as JSON ---- */
 
 static json_t *
 schema_of(const struct mcp_member *members, bool closed)
@@ -43,7 +43,7 @@ schema_of(const struct mcp_member *members, bool closed)
 			 "additionalProperties", !closed);
 }
 
-/* The most that may be asked for is the policy's. */
+/* A call may request at most the timeout of the policy. */
 static void
 bound_timeout(json_t *schema, const struct policy *policy)
 {
@@ -178,8 +178,8 @@ mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err)
 
 /* ---- sessions ---- */
 
-/* Its jail is ended when it is idle for too long; then nobody needs its name
-   any more. */
+/* How long a session's id stays valid without use: a little longer than its
+   jail may be idle. */
 static uint64_t
 life_ms(const struct mcp *m)
 {
@@ -203,8 +203,8 @@ mcp_tool_find_hosted(struct mcp_call *c, struct remit_error *err)
 
 	if (!hosted)
 		return fail(err, REMIT_E_INPUT,
-			    "there is no session \"%.40s\" (any more); session "
-			    "\"new\" opens one",
+			    "session \"%.40s\" does not exist or has ended; "
+			    "pass session \"new\" to open one",
 			    id);
 	hosted_set_life(hosted, life_ms(c->mcp));
 	mcp_call_enter(c, hosted);
@@ -285,7 +285,7 @@ mcp_tool_enter(struct mcp_call *c, void (*next)(struct mcp_call *c))
 
 /* ---- the method ---- */
 
-/* ARRAY_LEN(tools): there is none. */
+/* Returns the index of the tool, or ARRAY_LEN(tools). */
 static size_t
 find_tool(const char *name)
 {
@@ -307,7 +307,7 @@ mcp_tool_call(struct mcp_call *c)
 
 	if (i == ARRAY_LEN(tools)) {
 		mcp_fail(&fault, MCP_E_PARAMS, "Unknown tool: %.80s",
-			 name ? name : "it has no name");
+			 name ? name : "(no name)");
 		mcp_call_fail(c, &fault);
 		return;
 	}

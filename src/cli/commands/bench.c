@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 
 static int
-bench_command(int argc, char **argv)
+exec_bench(int argc, char **argv)
 {
 	static const char *const places[] = { "remit-bench",
 					      "../libexec/remit-bench" };
@@ -48,5 +48,5 @@ const struct command command_bench = {
 		.summary = "measure Remit, bare Python and other sandboxes",
 		.tables = { { .rows = bench_request_rows } },
 	},
-	.run = bench_command,
+	.run = exec_bench,
 };

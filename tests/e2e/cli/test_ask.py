@@ -194,7 +194,7 @@ def test_the_network_and_a_file_are_two_questions(ask, remit, data):
     first = t.answer("a")
     assert "the program was refused: socket(AF_INET, SOCK_STREAM) ×3\n" in first and "Allow --net (" in first
     second = t.answer("o")
-    assert f'Allow --read "{data}"' in second and "the program says" in second
+    assert f'Allow --read "{data}"' in second and "the program reports" in second
     code, rest = t.end()
     assert (code, rest.split()) == (0, ["opened"] * 3 + ["read", "of", "the", "host"])
     assert json.loads(policy.read_text()) == {"memory_fallback": "per_process", "network_access": True}

@@ -114,7 +114,7 @@ def test_what_is_there_already_stays(remit, top):
         remit.own(path)
     (r,) = batch(remit, {"id": "a", "code": WRITE.format("new")}, flags=exporting(top))
     assert content(top) == {"a/out.txt": "precious"} and r["artifacts"] == []
-    assert "there already" in r["artifacts_skipped"][0]["reason"]
+    assert "exists already" in r["artifacts_skipped"][0]["reason"]
 
 
 def test_a_link_in_place_of_a_job_s_folder_is_not_followed(remit, top):

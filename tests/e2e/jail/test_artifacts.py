@@ -349,7 +349,7 @@ def test_what_is_there_is_never_changed(remit):
     assert [a["path"] for a in result["artifacts"]] == ["new"]
     assert (folder / "a").read_text() == "old" and victim.read_text() == "untouched" and not (remit.folder / "planted").exists()
     reasons = {s["path"]: s["reason"] for s in result["artifacts_skipped"]}
-    assert set(reasons) == {"a", "link", "deep/planted"} and "there already" in reasons["a"]
+    assert set(reasons) == {"a", "link", "deep/planted"} and "exists already" in reasons["a"]
     assert sorted(os.listdir(folder)) == ["a", "deep", "link", "new"]
 
 

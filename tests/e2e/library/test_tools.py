@@ -406,7 +406,7 @@ def test_a_schema_of_a_command(remit):
     assert done.stdout == '{"n": 5}\nt(n)\n\nSays it again.\n' and "arguments.n: must be of type integer" in done.stderr, done
     bad = remit.file("bad.json", '{"pattern": "x"}')
     done = remit("run", "--tool", "t=cat", "--tool-schema", f"t={bad}", "-c", "1")
-    assert done.returncode == 2 and 'tool "t": the keyword "pattern" is not checked' in done.stderr, done
+    assert done.returncode == 2 and 'tool "t": Remit does not check the keyword "pattern"' in done.stderr, done
 
 
 @pytest.mark.parametrize(
@@ -414,8 +414,8 @@ def test_a_schema_of_a_command(remit):
     [
         (("--tool", "t"), "--tool: write NAME=COMMAND"),
         (("--tool", "t="), "--tool: write NAME=COMMAND"),
-        (("--tool", "a-b=x"), "a name is 1 to 64 letters"),
-        (("--tool", "t=x", "--tool", "t=y"), "there are two of this name"),
+        (("--tool", "a-b=x"), "a name must be 1 to 64 letters"),
+        (("--tool", "t=x", "--tool", "t=y"), "two tools have this name"),
         (("--tool-help", "t=x"), "no --tool t comes before it"),
         (("--tool", "t=x", "--tool-approval", "t=maybe"), '--tool-approval: "maybe" is not a choice'),
         (("--tool", "t=x", "--tool-result", "t=xml"), '--tool-result: "xml" is not a choice'),

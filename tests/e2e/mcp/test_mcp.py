@@ -147,7 +147,7 @@ def test_arguments_are_checked_by_the_schema_that_is_shown(peer):
     assert "arguments.timeout" in p.refused("run_python", code="1", timeout=0)
     assert "network" in p.refused("run_python", code="1", network_access=True)
     assert "either text or base64" in p.refused("run_python", code="1", files=[{"path": "a"}])
-    assert "no base64" in p.refused("run_python", code="1", files=[{"path": "a", "base64": "?"}])
+    assert "not valid base64" in p.refused("run_python", code="1", files=[{"path": "a", "base64": "?"}])
     assert "arguments.files[0]" in p.refused("run_python", code="1", files=[{"path": "a", "text": "b", "host_path": "/etc/passwd"}])
 
 
@@ -186,11 +186,11 @@ def test_a_session_keeps_what_is_in_it_and_nobody_else_has_it(peer):
     assert p.run("n", session=one)["error"]["name"] == "NameError"
     assert p.given("close_session", session=two)["status"] == "ok"
     for tool, more in [("run_python", {"code": "1"}), ("reset_session", {}), ("list_files", {})]:
-        assert "there is no session" in p.refused(tool, session=two, **more)
-    assert "there is no session" in p.refused("run_python", code="1", session="guessed")
-    assert "there is no session" in p.refused("run_python", code="1", session="a" + "ü" * 99)
+        assert "does not exist or has ended" in p.refused(tool, session=two, **more)
+    assert "does not exist or has ended" in p.refused("run_python", code="1", session="guessed")
+    assert "does not exist or has ended" in p.refused("run_python", code="1", session="a" + "ü" * 99)
     # Of another server.
-    assert "there is no session" in peer().refused("run_python", code="1", session=one)
+    assert "does not exist or has ended" in peer().refused("run_python", code="1", session=one)
 
 
 def test_a_session_that_ended_says_so_until_it_is_reset(peer):

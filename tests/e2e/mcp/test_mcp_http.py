@@ -126,7 +126,7 @@ def test_a_session_of_the_protocol_is_named_by_a_header(server):
     s = Session(server)
     assert s.post("tools/list")[2]["result"]["tools"] and s.post("ping")[2]["result"] == {}
     assert s.post("notifications/initialized", number=None)[0] == 202
-    assert s.post("nothing")[::2] == (200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": 'there is no method "nothing"'}})
+    assert s.post("nothing")[::2] == (200, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": 'unknown method "nothing"'}})
     other = Session(server)
     assert other.id != s.id
     unknown = Session(server)
@@ -177,7 +177,7 @@ def test_what_is_of_one_key_is_not_of_another_and_limits_are_kept(any_remit):
         one, two = "1" * 40, "2" * 40
         handle = run(s, "n = 1", session="new", token=one)["structuredContent"]["session"]
         assert run(s, "n", session=handle, token=one)["structuredContent"]["value"] == "1"
-        assert "there is no session" in run(s, "n", session=handle, token=two)["content"][0]["text"]
+        assert "does not exist or has ended" in run(s, "n", session=handle, token=two)["content"][0]["text"]
         busy = run(s, "1", token=one)
         assert busy["isError"] and "1 sessions and runs" in busy["content"][0]["text"]
         first = Session(s, one)
