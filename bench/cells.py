@@ -1,9 +1,9 @@
-"""Runs Python again and again in one process that nothing guards.
+"""Runs Python many times in one unprotected process.
 
     bench/cells.py CODE
 
-It writes "ready" after the first run; then each line it reads is answered with
-the milliseconds that one more run took.
+It writes "ready" after the first run. Then it answers each line that it reads with the
+milliseconds that another run took.
 """
 
 from __future__ import annotations

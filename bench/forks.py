@@ -1,9 +1,9 @@
-"""Forks a process with so many bytes of its own, again and again.
+"""Forks a process that has BYTES bytes of private memory, many times.
 
     bench/forks.py BYTES [CODE]
 
-It writes "ready"; then each line it reads is answered with the milliseconds that
-it took until a copy had answered, or the output of CODE was there.
+It writes "ready". Then it answers each line that it reads with the milliseconds until a
+copy has answered, or the output of CODE has arrived.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fork(memory: bytes, code: str | None) -> float:
 memory = b"1" * int(sys.argv[1])
 code = sys.argv[2] if len(sys.argv) > 2 else None
 if code is not None:
-    gc.freeze()  # else it would write to every object's page
+    gc.freeze()  # otherwise collections would write to the page of every object
 print("ready", flush=True)
 for _ in sys.stdin:
     print(fork(memory, code), flush=True)

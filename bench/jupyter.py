@@ -1,10 +1,10 @@
-"""Runs Python in a Jupyter kernel: once, or again and again in one kernel.
+"""Runs Python in a Jupyter kernel: once, or many times in one kernel.
 
     bench/jupyter.py [--serve] CODE
 
-With --serve it writes "ready" after the first run; then each line it reads is
-answered with the milliseconds that one more run took, from asking until the
-kernel is idle again. The kernel runs this interpreter.
+With --serve it writes "ready" after the first run. Then it answers each line that it
+reads with the milliseconds of another run, from the request until the kernel is idle
+again. The kernel runs this interpreter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
         manager.shutdown_kernel(now=True)
 
 
-# The kernel, and the folder of what it would leave, have to end with us.
+# The kernel and its temporary folder must not outlive this process.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
     os.environ.update(IPYTHONDIR=folder, JUPYTER_RUNTIME_DIR=folder)

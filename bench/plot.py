@@ -2,8 +2,8 @@
 
     bench/plot.py FILE [SECTION] > bench.svg
 
-Bars are medians on a logarithmic scale, whiskers reach to the 95th percentile,
-and the label has the ratio to bare Python. Light or dark follows the reader.
+Bars are medians on a logarithmic scale, whiskers reach to the 95th percentile, and the
+label has the ratio to bare Python. Colours follow the reader's light or dark theme.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ROW = 30
 BAR = 16
 BOTTOM = 44
 BARE = "python3 -I"
-# Parts of a start, not ways to start.
+# Rows that measure parts of a start, not ways to start.
 LEFT_OUT = (
     "remit --version", "remit run, cold, minus python3 -I -S",
     "a byte by three processes, hot", "a byte by three processes, gapped", "a waiting fork, no jail, hot",
 )  # fmt: skip
 
-# Without variables, which not every reader of SVG knows.
+# The style uses no CSS variables, since some SVG viewers do not support them.
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328; }
 .title { font-size: 17px; font-weight: 600; }
@@ -62,7 +62,7 @@ def time_text(us: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """1/320 says more than 0.00313."""
+    """Show small ratios as 1/320 instead of 0.00313."""
     if ratio < 0.1:
         return f"1/{1 / ratio:.0f}"
     return f"{ratio:.{0 if ratio >= 9.95 else 1 if ratio >= 0.995 else 2}f}×"
@@ -73,7 +73,7 @@ def kind(name: str) -> str:
 
 
 class Scale:
-    """Microseconds to pixels; it begins with a whole decade."""
+    """Converts microseconds to pixels. The scale begins at a whole decade."""
 
     def __init__(self, times: list[float]):
         self.low = math.floor(math.log10(min(times)))
@@ -119,7 +119,7 @@ def draw(report: dict, section: dict) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + BOTTOM}" width="{WIDTH}" role="img">',
         f"<title>Time of {html.escape(section['name'])} by each way to run it</title>",
         f"<style>{STYLE}</style>",
-        text(14, 28, f"From asking to the answer: {section['name']}", "title"),
+        text(14, 28, f"From request to result: {section['name']}", "title"),
         text(14, 48, f"median, whisker to p95, logarithmic; {facts}", "soft"),
         text(WIDTH - VALUES + 78, TOP - 8, "median", "soft", "end"),
         text(WIDTH - 14, TOP - 8, "to bare", "soft", "end"),

@@ -1,10 +1,10 @@
-// Runs Python in Pyodide in Deno: once, or again and again in one interpreter.
+// Runs Python in Pyodide in Deno: once, or many times in one interpreter.
 //
 //     deno cache npm:pyodide
 //     deno run --cached-only --allow-read bench/pyodide.mjs [--serve] CODE
 //
-// With --serve it writes "ready" after the first run; then each line it reads
-// is answered with the milliseconds that one more run took.
+// With --serve it writes "ready" after the first run. Then it answers each line that it
+// reads with the milliseconds that another run took.
 
 import { loadPyodide } from "npm:pyodide";
 

@@ -1,9 +1,9 @@
-"""Runs Python through the package `remit` again and again, over one connection.
+"""Runs Python through the package `remit` many times, over one connection.
 
     bench/remit_python.py PRESET CODE
 
-It writes "ready" when the pool has filled; then each line it reads is answered with the
-milliseconds that one more run took, on an idle machine, until its output was there.
+It writes "ready" when the pool is full. Then it answers each line that it reads with
+the milliseconds that another run took, on an idle machine, until its output arrived.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 
 import remit
 
-# As the runs of the library that it is compared with.
+# The same pause as in the measurement of the C library.
 GAP_SECONDS = 0.02
 
 
@@ -37,7 +37,8 @@ def main() -> None:
         for _ in sys.stdin:
             time.sleep(GAP_SECONDS)
             took = run(connection, preset, code)
-            # What the keeper builds afterwards is not the cost of the next row.
+            # Let the keeper refill its pool, so that this work does not slow the next
+            # row.
             time.sleep(GAP_SECONDS)
             print(took, flush=True)
 

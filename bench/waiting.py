@@ -1,10 +1,12 @@
-"""Forks of Python that wait for a program, without any jail, asked back to back.
+"""Forks of Python that wait for a program, without a jail, used back to back.
 
     bench/waiting.py CODE
 
-It writes "ready"; then for each line that it reads it makes sixteen such forks and asks them one behind the other, by a
-process between: as a keeper's caller, a keeper and its jails, but for the jails. The answer is the median of the milliseconds
-from the question to the output. What a waiting fork is asked first it has done twice before.
+It writes "ready". Then, for each line that it reads, it makes sixteen such forks and
+sends the program to them one after the other, through a relay process: like a caller, a
+keeper and its jails, but without the jails. The answer is the median of the
+milliseconds from request to output. Each fork has run the program twice before it
+waits.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import sys
 import time
 
 COUNT = 16
-# What a zygote has imported as well.
+# Modules that a zygote imports, too.
 COMMON = (
     "io", "re", "json", "math", "random", "datetime", "collections", "itertools", "functools", "operator", "string", "copy", "dataclasses",
     "typing", "enum", "contextlib", "textwrap", "traceback", "types", "heapq", "bisect", "decimal", "fractions", "pathlib", "tempfile",
@@ -32,7 +34,7 @@ def run(code: bytes) -> None:
 
 
 def warm_up(code: bytes, times: int, out: int) -> None:
-    """Unheard; from then on it is heard there."""
+    """Run the code with its output discarded. Afterwards, output goes to `out`."""
     nobody = os.open("/dev/null", os.O_WRONLY)
     os.dup2(nobody, 1)
     os.close(nobody)
@@ -42,7 +44,7 @@ def warm_up(code: bytes, times: int, out: int) -> None:
 
 
 def wait(asked: socket.socket, out: int, code: bytes) -> None:
-    """In the fork. Its end is to be killed."""
+    """Runs in the fork, until it is killed."""
     warm_up(code, 2, out)
     asked.send(b"w")
     run(asked.recv(1 << 16))
@@ -103,10 +105,10 @@ def burst(code: bytes) -> float:
 
 for name in COMMON:
     __import__(name)
-# With what it imports.
+# Import what the program imports.
 warm_up(sys.argv[1].encode(), 1, os.dup(1))
 gc.collect()
-gc.freeze()  # else it would write to every object's page
+gc.freeze()  # otherwise collections would write to the page of every object
 print("ready", flush=True)
 for _ in sys.stdin:
     print(burst(sys.argv[1].encode()), flush=True)

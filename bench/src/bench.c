@@ -27,7 +27,7 @@ bench_directory_make(char out[BENCH_DIRECTORY_SIZE], struct remit_error *err)
 {
 	const char *base = getenv("TMPDIR");
 
-	/* Long names are no place for sockets. */
+	/* A long path does not fit into the address of a socket. */
 	if (!base || base[0] != '/' || strlen(base) > 40)
 		base = "/tmp";
 	snprintf(out, BENCH_DIRECTORY_SIZE, "%s/remit-bench-XXXXXX", base);
@@ -37,7 +37,8 @@ bench_directory_make(char out[BENCH_DIRECTORY_SIZE], struct remit_error *err)
 	return fail_sys(err, REMIT_E_KERNEL, "make a folder in %s", base);
 }
 
-/* Unmount the last mount inside. Only root's peers can have made one. */
+/* Unmount the last mount below the directory. Only peers that run as root can
+   have made one. */
 static bool
 unmount_last(const char *directory)
 {
@@ -101,7 +102,7 @@ watch_signals(struct bench *b, struct remit_error *err)
 	sigaddset(&child, SIGCHLD);
 	sigorset(&both, &ends, &child);
 	sigprocmask(SIG_BLOCK, &both, &b->mask);
-	/* A driver may be gone when it is asked. */
+	/* A driver may have ended when the bench writes to it. */
 	signal(SIGPIPE, SIG_IGN);
 	b->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	b->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -119,7 +120,8 @@ copy_environ(struct list *to, struct remit_error *err)
 	return 0;
 }
 
-/* No keeper of the user may serve what is called cold. */
+/* Cold runs must not find a keeper of the user, so they get an environment
+   without one. */
 static int
 make_environments(struct bench *b, struct remit_error *err)
 {
@@ -143,8 +145,8 @@ make_environments(struct bench *b, struct remit_error *err)
 	return 0;
 }
 
-/* The first of these places beside this program that there is; if there is
-   none, the last. False: it is not there. */
+/* Find the first of these places, relative to the directory of this program,
+   that exists. If none exists, returns false with the last one in `out`. */
 static bool
 find_beside(char *out, size_t size, const char *own, const char *const *places)
 {
@@ -171,11 +173,11 @@ find_product(struct bench *b, struct remit_error *err)
 	if (find_beside(b->remit, sizeof(b->remit), own, commands))
 		return 0;
 	return fail(err, REMIT_E_INPUT,
-		    "there is neither %s/remit nor %s/../bin/remit", own, own);
+		    "neither %s/remit nor %s/../bin/remit exists", own, own);
 }
 
-/* It listens, and it also holds a control descriptor of ours: so it ends
-   with us, however we end. */
+/* The keeper listens at a socket, and also has a control descriptor, so that it
+   ends with this process, however that happens. */
 static int
 spawn_keeper(struct bench *b, const char *socket_path, int control)
 {
@@ -225,7 +227,7 @@ start_keeper(struct bench *b, struct remit_error *err)
 		if (bench_pause(b, 5, err) < 0)
 			return -1;
 	}
-	return fail(err, REMIT_E_GONE, "the keeper at %s does not listen",
+	return fail(err, REMIT_E_GONE, "the keeper does not listen at %s",
 		    path);
 }
 
@@ -241,7 +243,7 @@ bench_open(struct bench *b, const struct bench_options *opt,
 		.keeper_control = -1,
 		.shows_progress = isatty(2),
 	};
-	/* What a command leaves behind becomes ours. */
+	/* Orphans of commands become children of this process. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (watch_signals(b, err) < 0 ||
 	    bench_directory_make(b->directory, err) < 0 ||
@@ -258,7 +260,7 @@ wait_for_exit(pid_t pid)
 		;
 }
 
-/* Whoever is still our child belongs to a command that was cut off. */
+/* Kill all remaining children: they belong to interrupted commands. */
 static void
 end_children(void)
 {

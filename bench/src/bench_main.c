@@ -1,7 +1,7 @@
 /*
- * bench_main: remit-bench, which `remit bench` becomes: starts, throughput and
- * memory of Remit, bare Python and other sandboxes, measured side by side in
- * one run.
+ * bench_main: the program remit-bench, which `remit bench` executes. It
+ * measures starts, throughput and memory of Remit, bare Python and other
+ * sandboxes in one run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ options_from_request(const struct bench_request *r)
 	};
 }
 
-/* Where and when it was measured. */
+/* The machine and the time of the measurement. */
 struct facts {
 	struct utsname kernel;
 	char date[32], python[32];

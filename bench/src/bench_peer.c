@@ -26,7 +26,8 @@ const struct bench_peer bench_peers[] = {
 		.quick = true,
 	},
 	{
-		/* Beside "remit, warm, gapped", which is the library alone. */
+		/* For comparison with "remit, warm, gapped", which uses the C
+		   library. */
 		.name = "remit in Python, warm, gapped",
 		.argv = { "{python}", "-I", "{drivers}/remit_python.py",
 			  "{preset}", "{code}" },
@@ -54,7 +55,7 @@ const struct bench_peer bench_peers[] = {
 		.quick = true,
 	},
 	{
-		/* What waits for "remit, warm, hot", but for the jail. */
+		/* The same as "remit, warm, hot", but without a jail. */
 		.name = "a waiting fork, no jail, hot",
 		.argv = { "{python}", "-I", "{drivers}/waiting.py", "{code}" },
 		.serves = true,
@@ -90,7 +91,8 @@ const struct bench_peer bench_peers[] = {
 		.has_bundle = true,
 	},
 	{
-		/* It would raise limits to what only a full root may. */
+		/* Without these options podman raises limits, for which only
+		   real root has the right. */
 		.name = "podman",
 		.argv = { "podman",
 			  "--root",
@@ -163,7 +165,7 @@ bench_peer_find(const char *name)
 	return NULL;
 }
 
-/* The words that make the directories and links visible. */
+/* Make the arguments that bind the directories and links. */
 static int
 make_binds(struct list *out, const struct bench_peer *p,
 	   const struct bench_root *root, struct remit_error *err)
@@ -194,7 +196,7 @@ make_binds(struct list *out, const struct bench_peer *p,
 	return 0;
 }
 
-/* Make the first word a path. */
+/* Replace the first word by the path of the program. */
 static int
 find_program(struct list *argv, struct remit_error *err)
 {
@@ -288,12 +290,13 @@ bench_peer_hook(const struct bench_peer *p, const char *const *hook,
 	return bench_spawn_try(b, &c, NULL, &us, err);
 }
 
-/* ---- one that lives on ---- */
+/* ---- drivers: peers that run the program many times ---- */
 
 #define ANSWER_MS   30000
 #define ANSWER_SIZE 64
 
-/* One line without its end; it writes no more than it was asked for. */
+/* Read one line without its newline. The driver writes only one line per
+   request. */
 static int
 read_line(const struct bench_driver *d, const struct bench *b,
 	  char line[ANSWER_SIZE], struct remit_error *err)
@@ -304,7 +307,7 @@ read_line(const struct bench_driver *d, const struct bench *b,
 
 	while (len + 1 < ANSWER_SIZE) {
 		if (poll(fds, ARRAY_LEN(fds), ANSWER_MS) <= 0)
-			return fail(err, REMIT_E_BUSY, "it does not answer");
+			return fail(err, REMIT_E_BUSY, "no answer");
 		if (bench_check(b, err) < 0)
 			return -1;
 		if (read(d->out, line + len, 1) != 1)
@@ -343,12 +346,13 @@ bench_driver_open(struct bench_driver *d, const struct bench *b,
 		d->pid = 0;
 		return -1;
 	}
-	/* So that its end shows as the end of what it writes. */
+	/* Close this end, so that the end of the driver is an end of file. */
 	close(take_fd(&from));
 	if (read_line(d, b, line, err) < 0)
 		return bench_spawn_read_error(stderr_fd, err);
 	if (strcmp(line, "ready"))
-		return fail(err, REMIT_E_PROTOCOL, "it said \"%s\"", line);
+		return fail(err, REMIT_E_PROTOCOL, "unexpected answer \"%s\"",
+			    line);
 	return 0;
 }
 
@@ -360,12 +364,13 @@ bench_driver_time(const struct bench_driver *d, const struct bench *b,
 	double ms;
 
 	if (write(d->in, "\n", 1) != 1)
-		return fail_sys(err, REMIT_E_GONE, "ask");
+		return fail_sys(err, REMIT_E_GONE, "write to the driver");
 	if (read_line(d, b, line, err) < 0)
 		return -1;
 	ms = strtod(line, &end);
 	if (end == line || *end)
-		return fail(err, REMIT_E_PROTOCOL, "it said \"%s\"", line);
+		return fail(err, REMIT_E_PROTOCOL, "unexpected answer \"%s\"",
+			    line);
 	*us = ms * 1e3;
 	return 0;
 }

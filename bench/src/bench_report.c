@@ -67,7 +67,7 @@ show_megabytes(double bytes, char *out)
 static const struct {
 	const char *key, *heading;
 	void (*show)(double value, char *out);
-	bool last; /* stands behind the times */
+	bool last; /* the column comes after the times */
 } values[VALUE_COUNT] = {
 	[VALUE_RUNS_PER_S] = { "runs_per_s", "runs/s", show_number, false },
 	[VALUE_BYTES_PER_S] = { "bytes_per_s", "MB/s", show_megabytes, false },
@@ -148,7 +148,7 @@ bench_row_absent(struct bench_row *row, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(row->absent, sizeof(row->absent), fmt, ap);
 	va_end(ap);
-	/* It may be what a peer said. */
+	/* The text may be output of a peer: replace control characters. */
 	for (char *c = row->absent; *c; c++)
 		if (*c < ' ' && *c > 0)
 			*c = ' ';
@@ -164,7 +164,7 @@ row_median(const struct bench_row *row)
 	return sum.p50;
 }
 
-/* NAN where there is nothing to compare. */
+/* Returns NAN if there is nothing to compare. */
 static double
 row_ratio(const struct bench_report *r, const struct bench_row *row)
 {
@@ -173,7 +173,7 @@ row_ratio(const struct bench_report *r, const struct bench_row *row)
 	return bare > 0 && row->time.count ? row_median(row) / bare : NAN;
 }
 
-/* printf counts bytes, and "µ" has two. */
+/* printf() counts bytes, but "µ" has two. */
 static void
 print_cell(FILE *f, const char *text)
 {
@@ -185,7 +185,7 @@ print_cell(FILE *f, const char *text)
 		"", text);
 }
 
-/* Which columns a section has. */
+/* The columns that a section has. */
 struct columns {
 	bool time, ratio, value[VALUE_COUNT];
 };
@@ -208,7 +208,8 @@ columns_of(const struct bench_report *r, const char *section)
 	return c;
 }
 
-/* The values before the times, or those behind; NULL: their headings. */
+/* Print the values before or after the times. If `row` is NULL, print their
+   headings. */
 static void
 print_values(FILE *f, const struct columns *c, const struct bench_row *row,
 	     bool last)
@@ -285,7 +286,8 @@ print_row(const struct bench_report *r, FILE *f, const struct columns *c,
 	fputc('\n', f);
 }
 
-/* Rows of a section stand together wherever they were added. */
+/* The rows of a section are printed together, in whatever order they were
+   added. */
 static bool
 is_first_of_section(const struct bench_report *r, size_t i)
 {

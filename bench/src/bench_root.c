@@ -12,8 +12,8 @@
 /* Two blocks of zeros end a tar file, and tar writes them in tens. */
 #define EMPTY_TAR_BYTES 10240
 
-/* Where what is not the interpreter's own lies. Debian's BLAS is a link into
-   /etc/alternatives. */
+/* System paths that the interpreter needs besides its own directories. On
+   Debian, BLAS is a link into /etc/alternatives. */
 static const char *const system_paths[] = {
 	"/usr",
 	"/bin",
@@ -130,7 +130,7 @@ mounts_json(const struct bench_root *r)
 	return mounts;
 }
 
-/* Without root the one user is mapped, as for a rootless container. */
+/* Without root, map the user, as rootless containers do. */
 static json_t *
 linux_json(void)
 {

@@ -8,7 +8,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-/* For whatever starts at all; a peer that takes longer is of no interest. */
+/* The time limit of a start. A slower peer is not worth comparing. */
 #define LIMIT_MS  15000
 #define GRACE_MS  3000
 #define SEEN_MAX  4096
@@ -137,8 +137,8 @@ bench_spawn_wait(const struct bench *b, pid_t pid, unsigned limit_ms,
 	return 0;
 }
 
-/* The line that says why: the first that is no warning, but of a traceback
-   the last. */
+/* Returns the line with the reason: the last line of a traceback, else the
+   first line that is not a warning. */
 static char *
 telling_line(char *stderr_fd)
 {

@@ -18,8 +18,8 @@ preloads(const json_t *entry, const char *const *preload)
 	return json_array_size(list) == i;
 }
 
-/* One keeper may hold several pools that preload the same; the one for the
-   latest policy is the last. */
+/* A keeper may have several pools with the same preloads. The last one belongs
+   to the latest policy. */
 static const json_t *
 find_preloading(const json_t *doc, const char *key, const char *const *preload)
 {

@@ -6,7 +6,7 @@
 
 #define WORD_MAX ((size_t)64 * 1024)
 
-/* The hole that is named from `at` on, up to "}". */
+/* Returns the hole whose name and "}" are at `at`, or NULL. */
 static const struct bench_hole *
 find_hole(const struct bench_hole *holes, const char *at)
 {

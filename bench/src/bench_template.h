@@ -1,6 +1,7 @@
 /*
- * bench_template: argument lists with holes. "{name}" in a word is replaced
- * by the hole's text; a word that is nothing but "{name}" by its list.
+ * bench_template: argument lists with holes. "{name}" in a word is replaced by
+ * the text of the hole; a word that consists only of "{name}" may be replaced
+ * by its list.
  *
  *	{ "bwrap", "{binds}", "{python}", "-I", "-c", "{code}", NULL }
  */
@@ -12,12 +13,12 @@
 
 struct bench_hole {
 	const char *name;
-	const char *text;	 /* one of the two */
-	const struct list *list; /* becomes as many words as it has */
+	const char *text;	 /* either this */
+	const struct list *list; /* or this: one word per item */
 };
 
-/* Add the filled words to *out. Both arrays end with NULL, or a hole without
-   a name. */
+/* Add the filled words to *out. `words` ends with NULL, `holes` with a hole
+   without a name. */
 int bench_template_fill(struct list *out, const char *const *words,
 			const struct bench_hole *holes,
 			struct remit_error *err) must_check;

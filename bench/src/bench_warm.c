@@ -12,7 +12,7 @@
 #define BATCH_MAX      16
 #define BURSTS	       24
 
-/* Why a run was not what it should have been. */
+/* Fail with the status and error of a result. */
 static int
 fail_with_result(const struct remit_result *res, struct remit_error *err)
 {
@@ -28,7 +28,7 @@ fail_with_result(const struct remit_result *res, struct remit_error *err)
 	return -1;
 }
 
-/* A new one each time: what is there already is never replaced. */
+/* Name a new directory for each run, since artifacts never replace files. */
 static const char *
 name_directory(const struct bench_warm *w, char *out, size_t size)
 {
@@ -77,7 +77,8 @@ warm_status(const struct bench_warm *w)
 	return bench_status_get(w->remit, w->program->preload);
 }
 
-/* As many as one batch takes, if the pool is meant to hold them. */
+/* Returns true if enough children wait for a batch, or as many as the pool
+   should have. */
 static bool
 is_full(const struct bench_status *s)
 {
@@ -103,7 +104,8 @@ bench_warm_fill(const struct bench_warm *w, struct bench_status *out,
 	return 0;
 }
 
-/* A zygote and then a pool come after the first run, or never. */
+/* Wait for a zygote and a pool. Either they appear after the first run, or
+   never. */
 static int
 await_pool(const struct bench_warm *w, struct remit_error *err)
 {
@@ -196,7 +198,8 @@ bench_warm_grow(const struct bench_warm *w, unsigned size,
 			return -1;
 		if (!s.target || s.target >= size)
 			return 0;
-		/* One more than wait; if refills were faster, a few more. */
+		/* Start one run more than children wait, and a few more if
+		   refills were faster. */
 		if (run_burst(w, s.waiting + 1 + i / 4, err) < 0)
 			return -1;
 	}

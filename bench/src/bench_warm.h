@@ -1,7 +1,7 @@
 /*
- * bench_warm: a program run again and again through one keeper, whose pool of
- * waiting children serves it if there is one. Hot: back to back, as many as
- * wait. Gapped: one at a time on an idle machine.
+ * bench_warm: runs a program many times with one keeper, from its pool of
+ * waiting children if it has one. Hot: back to back, as many as wait. Gapped:
+ * one at a time on an idle machine.
  */
 #ifndef REMIT_BENCH_WARM_H
 #define REMIT_BENCH_WARM_H
@@ -17,27 +17,27 @@ struct bench_warm {
 	char *policy;
 };
 
-/* Run it once, to see whether it works, and wait for its zygote and pool. An
-   error says why not. */
+/* Run the program once, to check that it works, and wait for its zygote and
+   pool. */
 int bench_warm_open(struct bench_warm *w, const struct bench *b,
 		    const struct bench_program *program, struct remit *r,
 		    struct remit_error *err) must_check;
 void bench_warm_free(struct bench_warm *w);
 
-/* One run. Any number of threads may do this at once. */
+/* Measure one run. Any number of threads may call this at once. */
 int bench_warm_run(const struct bench_warm *w, double *us,
 		   struct remit_error *err) must_check;
 
-/* Bursts that find the pool empty, so that it grows until it is of this size
-   or grows no more. */
+/* Start bursts of runs that empty the pool, until it has grown to this size or
+   stops growing. */
 int bench_warm_grow(const struct bench_warm *w, unsigned size,
 		    struct remit_error *err) must_check;
-/* Wait until the pool holds enough for a batch, for a while; without a pool
-   not at all. */
+/* Wait until the pool has enough children for a batch, for a limited time.
+   Returns at once without a pool. */
 int bench_warm_fill(const struct bench_warm *w, struct bench_status *out,
 		    struct remit_error *err) must_check;
 
-/* One batch, or one run, added to the row. */
+/* Add the times of one batch (hot), or of one run (gapped), to the row. */
 int bench_warm_hot(const struct bench_warm *w, struct bench_row *row,
 		   struct remit_error *err) must_check;
 int bench_warm_gapped(const struct bench_warm *w, struct bench_row *row,

@@ -1,6 +1,6 @@
 /*
- * bench_beside: what a warm run costs while another run of the same keeper does
- * nothing but make calls that are refused, against the same alone.
+ * bench_beside: measures warm runs while another run of the same keeper only
+ * makes system calls that are denied, compared with warm runs alone.
  */
 #include "measure/measure.h"
 
@@ -11,9 +11,9 @@
 #include "bench_warm.h"
 
 #define SECTION "beside a flood, warm, gapped"
-/* Alone and beside take turns of so many runs. */
+/* Both kinds alternate after this many runs. */
 #define TURN 10
-/* Until the flood has begun. */
+/* How long to wait until the flood has begun. */
 #define BEGIN_MS 100
 
 #define FLOOD                      \
@@ -26,13 +26,13 @@
 
 struct flood {
 	pthread_t thread;
-	const struct bench_warm *warm; /* whose keeper it is in */
-	int stop[2];		       /* closed at the second end: enough */
+	const struct bench_warm *warm; /* the flood runs in the same keeper */
+	int stop[2]; /* closing the second end stops the flood */
 	int bad;
 	struct remit_error err;
 };
 
-/* It is over by its own timeout, again and again, or because it is enough. */
+/* Repeat the flood each time its run times out, until it is interrupted. */
 static void *
 flood_thread(void *arg)
 {
@@ -65,7 +65,7 @@ flood_begin(struct flood *f, const struct bench_warm *w,
 	if (pthread_create(&f->thread, NULL, flood_thread, f)) {
 		close(f->stop[0]);
 		close(f->stop[1]);
-		return fail(err, REMIT_E_KERNEL, "no thread");
+		return fail(err, REMIT_E_KERNEL, "cannot start a thread");
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * bench_branches: a branch of a session that holds 100 MiB, until it has
- * answered, against a bare fork of a process that holds as much.
+ * bench_branches: measures a branch of a session with 100 MiB of data until its
+ * first answer, compared with a fork() of a process of the same size.
  */
 #include "measure/measure.h"
 

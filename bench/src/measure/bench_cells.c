@@ -1,6 +1,6 @@
 /*
- * bench_cells: a thousand cells in one session, against the same in a process
- * that nothing guards and in a Jupyter kernel.
+ * bench_cells: measures a thousand cells in one session, compared with the same
+ * code in an unprotected process and in a Jupyter kernel.
  */
 #include "measure/measure.h"
 
@@ -63,8 +63,8 @@ measure_own(struct bench *b, struct remit_error *err)
 
 /* ---- others ---- */
 
-/* One that is asked over its pipes is timed from outside, as ours is; one that
-   is a client itself by its own word. */
+/* `outside`: measure the time here, as for Remit. Otherwise use the time that
+   the driver reports, since it is a client itself. */
 static int
 time_driver(struct bench *b, const struct bench_driver *d, bool outside,
 	    struct bench_row *row, struct remit_error *err)

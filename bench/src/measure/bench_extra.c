@@ -1,7 +1,7 @@
 /*
- * bench_extra: what a warm run costs with something, against the same without
- * it: files that leave, a call that is refused. Both take turns, so that the
- * machine's noise falls on both alike.
+ * bench_extra: measures what extras add to a warm run, such as exported files
+ * or a denied call, compared with the same run without. Both alternate, so that
+ * noise of the machine affects both alike.
  */
 #include "measure/measure.h"
 
@@ -22,7 +22,7 @@
 #define ROOT_DIRECTORIES 100
 #define ROOT_FILES	 100
 
-/* What it changes is in its workspace, or in a directory of the host. */
+/* Change a file in the workspace, or in a directory of the host. */
 #define CHANGE(directory)                                 \
 	"import os\n"                                     \
 	"os.makedirs('" directory "/7', exist_ok=True)\n" \
@@ -38,11 +38,10 @@
 	"    pass\n"                \
 	"print(1)\n"
 
-/* One row each for `without` and `with`; a further pair is a further row
-   here. */
+/* Each pair becomes two rows of the report. Add new pairs here. */
 static const struct extra {
 	struct bench_program without, with;
-	bool root; /* `with` may change a directory of many files */
+	bool root; /* `with` gets a directory of the host with many files */
 } extras[] = {
 	{
 		.without = { .name = "100 files written", .code = WRITE_100 },
@@ -65,7 +64,7 @@ static const struct extra {
 	},
 };
 
-/* A program with a keeper, and thereby a pool, of its own. */
+/* A program with a separate keeper, and so with a separate pool. */
 struct side {
 	struct bench_program program;
 	struct bench_row *row;
@@ -95,7 +94,7 @@ side_free(struct side *s)
 		remit_close(s->remit);
 }
 
-/* Directories with files, which go with the bench's own. */
+/* Create directories with files, inside the bench's directory. */
 static int
 make_root(const char *root, struct remit_error *err)
 {

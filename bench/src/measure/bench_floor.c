@@ -22,7 +22,7 @@
 
 #define ANSWER_WAIT_MS 30000
 
-/* What the worker has, to run jails with. */
+/* What the worker needs to run jails. */
 struct jail_setup {
 	struct policy policy;
 	struct host host;
@@ -39,9 +39,9 @@ struct jail_setup {
 	double fork_us;
 };
 
-/* The worker's answer to a number of milliseconds. */
+/* The worker's answer to a request, which is a number of milliseconds. */
 struct worker_answer {
-	struct bench_floor_count count; /* of less than no runs: it failed */
+	struct bench_floor_count count; /* runs < 0: it failed */
 	struct remit_error err;
 };
 
@@ -52,7 +52,8 @@ await_readable(int fd, struct remit_error *err)
 
 	if (poll(&p, 1, ANSWER_WAIT_MS) == 1)
 		return 0;
-	return fail(err, REMIT_E_INTERNAL, "nothing came");
+	return fail(err, REMIT_E_INTERNAL,
+		    "timeout while waiting for the jail");
 }
 
 static int
@@ -78,12 +79,13 @@ start_zygote(struct jail_setup *s, const struct list *preload,
 	    zygote_recv(&s->zygote, &a, err) < 0)
 		return -1;
 	if (a.kind != JOIN_READY)
-		return fail(err, REMIT_E_INTERNAL, "no zygote: %s", a.text);
+		return fail(err, REMIT_E_INTERNAL, "the zygote failed: %s",
+			    a.text);
 	return 0;
 }
 
-/* Found and seen like a package of the interpreter. Where memory is limited by
-   the process, it counts. */
+/* Add the ballast as if it were a package of the interpreter. Raise the memory
+   limit, since a limit per process would count it. */
 static int
 add_ballast(struct jail_setup *s, struct list *preload,
 	    const struct bench_ballast *b, struct remit_error *err)
@@ -127,7 +129,7 @@ open_setup(struct jail_setup *s, const struct bench *b,
 	return start_zygote(s, &preload, err);
 }
 
-/* The next frame of the interpreter. */
+/* Wait for the next frame of the interpreter, which must have this type. */
 static int
 await_frame(struct jail *j, const struct plan *plan, enum frame_type want,
 	    struct remit_error *err)
@@ -138,7 +140,8 @@ await_frame(struct jail *j, const struct plan *plan, enum frame_type want,
 		if (f.type == FRAME_NONE &&
 		    notice_refuse_until(j->channel.fd, j->listener,
 					jail_filter(plan), ANSWER_WAIT_MS) < 0)
-			return fail(err, REMIT_E_INTERNAL, "nothing came");
+			return fail(err, REMIT_E_INTERNAL,
+				    "timeout while waiting for the jail");
 		if ((!j->run_pid && jail_identify(j, err) < 0) ||
 		    link_fill(&j->channel, err) < 0 ||
 		    link_next(&j->channel, &f, err) < 0)
@@ -148,8 +151,8 @@ await_frame(struct jail *j, const struct plan *plan, enum frame_type want,
 	}
 	if (f.type == want)
 		return 0;
-	return fail(err, REMIT_E_INTERNAL, "frame %d came, not %d", f.type,
-		    want);
+	return fail(err, REMIT_E_INTERNAL, "received frame %d instead of %d",
+		    f.type, want);
 }
 
 static int
@@ -175,7 +178,7 @@ send_job(struct jail *j, const struct plan *plan, struct remit_error *err)
 	return link_flush(&j->channel, err);
 }
 
-/* The zygote's part of a run. */
+/* Let the zygote fork a child into the jail, and measure the time. */
 static int
 time_join(struct jail_setup *s, struct jail *j, struct remit_error *err)
 {
@@ -207,7 +210,8 @@ run_jail(struct jail_setup *s, struct jail *j, struct remit_error *err)
 	    await_frame(j, &s->plan, FRAME_ENDED, err) < 0)
 		return -1;
 	if (read(j->out, out, sizeof(out)) != 2 || memcmp(out, "1\n", 2))
-		return fail(err, REMIT_E_INTERNAL, "it did not print 1");
+		return fail(err, REMIT_E_INTERNAL,
+			    "the program did not print 1");
 	return 0;
 }
 
@@ -323,7 +327,8 @@ bench_floor_count(const struct bench_floor *f, struct bench_floor_count *out,
 void
 bench_floor_free(struct bench_floor *all, size_t count)
 {
-	/* A later one has a copy of an earlier one's control: so all first. */
+	/* Close all control sockets first, since later workers have copies of
+	   those of earlier ones. */
 	for (size_t i = 0; i < count; i++)
 		own_fd_close(&all[i].control);
 	for (size_t i = 0; i < count; i++) {

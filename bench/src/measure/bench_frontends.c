@@ -1,6 +1,6 @@
 /*
- * bench_frontends: the same run, or cell, by the library and by each frontend
- * that is HTTP, over loopback.
+ * bench_frontends: measures the same run, or cell, through the library and
+ * through each HTTP frontend, over loopback.
  */
 #include "measure/measure.h"
 
@@ -19,14 +19,13 @@
 #include "bench_spawn.h"
 #include "bench_warm.h"
 
-/* ---- a client of HTTP ---- */
+/* ---- an HTTP client ---- */
 
-/* A client for the frontends that are HTTP: one connection that is kept, one
-   request at a time. */
+/* An HTTP client with one persistent connection and one request at a time. */
 struct bench_http {
 	int fd;
-	struct buf got; /* the last answer: head and body, with a NUL */
-	size_t body;	/* where that begins in it */
+	struct buf got; /* the last answer: head and body, NUL-terminated */
+	size_t body;	/* the offset of the body */
 };
 
 #define BENCH_HTTP_INIT                       \
@@ -64,7 +63,7 @@ bench_http_free(struct bench_http *h)
 	buf_free(&h->got);
 }
 
-/* Where the last chunk ends, or NULL if it has not come yet. */
+/* Returns the end of the last chunk, or NULL if it has not arrived. */
 static const char *
 after_chunks(const char *at)
 {
@@ -119,8 +118,8 @@ receive_answer(struct bench_http *h, struct remit_error *err)
 	return 0;
 }
 
-/* POST; the headers end with a line's end each. Whatever is no success is an
-   error. */
+/* Send a POST request and receive the answer. Each header ends with CR LF.
+   Fails unless the status is 2xx. */
 static int
 bench_http_post(struct bench_http *h, const char *path, const char *headers,
 		const char *body, struct remit_error *err)
@@ -142,7 +141,7 @@ bench_http_post(struct bench_http *h, const char *path, const char *headers,
 /* ---- the section ---- */
 
 #define SECTION "doors, loopback"
-/* Cells for each round of what starts. */
+/* How many cells are measured in each round. */
 #define CELLS 5
 
 #define CODE "\"code\": \"print(1)\""
@@ -156,16 +155,17 @@ bench_http_post(struct bench_http *h, const char *path, const char *headers,
 	"Mcp-Protocol-Version: 2026-07-28\r\n" \
 	"Mcp-Method: tools/call\r\n"           \
 	"Mcp-Name: run_python\r\n"
-/* What every answer has of the code's output, as JSON. */
+/* The output of the code, as every answer contains it in JSON. */
 #define WANTED "\"1\\n\""
 
-/* A frontend; @ stands for the session that `make` opened. */
+/* A frontend. "@" is replaced by the id of the session that the request `make`
+   opened. */
 static const struct frontend {
 	const char *name;
 	const char *make, *make_headers, *make_body;
-	const char *id; /* the key in front of it */
+	const char *id; /* the text before the id in the answer */
 	const char *path, *headers, *body;
-	bool is_foreign; /* a build may be without it */
+	bool is_foreign; /* a build may lack it */
 } runs[] = {
 	{
 		.name = "a run, POST /",
@@ -215,7 +215,7 @@ static const struct frontend {
 	},
 };
 
-/* One that is open. */
+/* An open frontend. */
 struct visit {
 	const struct frontend *frontend;
 	struct bench_row *row;
@@ -229,7 +229,7 @@ visit_free(struct visit *v)
 	bench_http_free(&v->http);
 }
 
-/* The text with the session in the place of @. */
+/* Copy the text, with the session's id instead of "@". */
 static void
 fill_session_id(char *out, size_t size, const char *text, const char *id)
 {
@@ -254,8 +254,8 @@ open_session(struct visit *v, char id[128], struct remit_error *err)
 		return -1;
 	at = strstr(buf_text(&v->http.got) + v->http.body, d->id);
 	if (!at)
-		return fail(err, REMIT_E_PROTOCOL, "%s names no session",
-			    d->make);
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the answer of %s has no session id", d->make);
 	at += strlen(d->id);
 	snprintf(id, 128, "%.*s", (int)strcspn(at, "\""), at);
 	return 0;
@@ -292,9 +292,10 @@ time_request(struct visit *v, double *us, struct remit_error *err)
 	return 0;
 }
 
-/* ---- the same by the library ---- */
+/* ---- the same through the library ---- */
 
-/* What the frontends are compared with: runs, or the cells of a session. */
+/* The library, with which frontends are compared: runs, or cells of a
+   session. */
 struct direct {
 	const struct bench *bench;
 	struct bench_row *row;
@@ -362,7 +363,7 @@ measure_turns(const struct bench *b, const struct direct *d,
 	return 0;
 }
 
-/* How many one client gets done without a pause. */
+/* Measure how many requests one client completes without pauses. */
 static int
 measure_rate(const struct bench *b, const struct direct *d, struct visit *v,
 	     struct remit_error *err)
@@ -416,7 +417,7 @@ free_visits(struct visit visits[FRONTENDS_MAX])
 		visit_free(&visits[i]);
 }
 
-/* Its row stays, with the reason. */
+/* Keep the row, marked as absent with the reason. */
 static int
 leave_out(struct bench *b, struct visit *v, struct remit_error *err)
 {
@@ -454,7 +455,7 @@ measure_frontends(struct bench *b, const struct frontend *frontends,
 
 /* ---- the server ---- */
 
-/* It says where it listens. */
+/* Read the port that the server prints. */
 static int
 read_port(int fd, unsigned *port, struct remit_error *err)
 {
@@ -466,7 +467,8 @@ read_port(int fd, unsigned *port, struct remit_error *err)
 	at = strstr(line, "127.0.0.1:");
 	*port = at ? (unsigned)atoi(at + strlen("127.0.0.1:")) : 0;
 	return *port ? 0
-		     : fail(err, REMIT_E_GONE, "the server says \"%s\"", line);
+		     : fail(err, REMIT_E_GONE, "the server printed \"%s\"",
+			    line);
 }
 
 static int

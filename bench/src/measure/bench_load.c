@@ -1,6 +1,6 @@
 /*
- * bench_load: how many runs a second, with one and many clients at once, and
- * what each costs the machine.
+ * bench_load: measures runs per second with one and with many clients, and the
+ * processor time per run.
  */
 #include "measure/measure.h"
 
@@ -15,9 +15,9 @@
 #define CLIENTS_MAX 64
 #define WARM_UP_MS  500
 #define IDLE_MS	    400
-#define AT_ONCE	    2 /* commands: as many as a small machine has processors */
+#define AT_ONCE	    2 /* commands at once; small machines have 2 CPUs */
 
-/* What each client does over and over: one of the three. */
+/* What each client repeats: one of the three. */
 struct work {
 	const struct bench *bench;
 	const struct bench_warm *warm;
@@ -63,7 +63,7 @@ client_thread(void *arg)
 	return NULL;
 }
 
-/* Clients for some time; their runs are added to *to. */
+/* Run clients for some time, and add the times of their runs to *to. */
 static int
 run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 	    struct remit_error *err)
@@ -80,8 +80,8 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 		all[started].number = started;
 		if (pthread_create(&all[started].thread, NULL, client_thread,
 				   &all[started])) {
-			bad = fail(err, REMIT_E_KERNEL, "no thread %zu",
-				   started);
+			bad = fail(err, REMIT_E_KERNEL,
+				   "cannot start thread %zu", started);
 			break;
 		}
 	}
@@ -99,7 +99,7 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 	return bad;
 }
 
-/* Time that all processors together were busy. */
+/* Returns the busy time of all processors together. */
 static double
 busy_ms(void)
 {
@@ -122,8 +122,8 @@ busy_ms(void)
 	return ticks * 1000 / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* What others do meanwhile would be taken for the cost of the runs: so look
-   how much it is while nothing of ours runs. */
+/* Processor time of other processes would count as cost of the runs, so first
+   measure how busy the machine is without the bench. */
 static int
 measure_others(const struct bench *b, struct bench_row *row,
 	       struct remit_error *err)
@@ -262,7 +262,8 @@ measure_floor(struct bench *b, struct remit_error *err)
 	return bad ? -1 : 0;
 }
 
-/* Not even a jail: no sandbox that forks Python for each run can do more. */
+/* Fork Python without a jail: the upper bound for any sandbox that forks Python
+   for each run. */
 static int
 measure_forks(struct bench *b, struct remit_error *err)
 {

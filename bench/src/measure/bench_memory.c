@@ -1,6 +1,7 @@
 /*
- * bench_memory: what a waiting child and a running sandbox cost in memory.
- * PSS, so that pages which several processes share are counted once.
+ * bench_memory: measures the memory of a waiting child and of a running
+ * sandbox, as PSS, so that pages which several processes share are counted
+ * once.
  */
 #include "measure/measure.h"
 
@@ -21,7 +22,7 @@
 #include "bench_peer.h"
 #include "bench_warm.h"
 
-/* ---- memory that is shared ---- */
+/* ---- PSS ---- */
 
 static bool
 is_in_tree(pid_t pid, pid_t root)
@@ -36,7 +37,8 @@ is_in_tree(pid_t pid, pid_t root)
 	return true;
 }
 
-/* Zero for a process that has ended. -1 if it may not be looked at. */
+/* Get the PSS of a process; 0 if it has ended. Returns -1 without
+   permission. */
 static int
 read_pss(pid_t pid, double *bytes)
 {
@@ -56,8 +58,8 @@ read_pss(pid_t pid, double *bytes)
 	return 0;
 }
 
-/* The memory of a process and all below it, pages that several share counted
-   once (PSS, proc(5)). Without this process itself, if it is the root. */
+/* Get the PSS (proc(5)) of a process and all its descendants, except this
+   process. */
 static int
 bench_pss_tree(pid_t root, double *bytes, struct remit_error *err)
 {
@@ -76,7 +78,7 @@ bench_pss_tree(pid_t root, double *bytes, struct remit_error *err)
 			continue;
 		if (read_pss((pid_t)pid, &one) < 0)
 			bad = fail(err, REMIT_E_INPUT,
-				   "only root may look at its memory");
+				   "only root may read its memory usage");
 		sum += one;
 	}
 	closedir(proc);
@@ -99,7 +101,7 @@ static const struct bench_program sleeper = {
 	.preset = "default",
 };
 
-/* Sandboxes that sleep until they are told to end. */
+/* Sandboxes that sleep until they are interrupted. */
 struct sleepers {
 	const struct bench_warm *warm;
 	pthread_t threads[SLEEPERS];
@@ -151,7 +153,8 @@ start_sleepers(struct sleepers *s, struct remit_error *err)
 		s->started++;
 	for (int ms = 0; s->ready < SLEEPERS; ms += LOOK_MS) {
 		if (s->ended || ms > READY_MS)
-			return fail(err, REMIT_E_INPUT, "it did not start");
+			return fail(err, REMIT_E_INPUT,
+				    "the sandboxes did not start");
 		if (bench_pause(b, LOOK_MS, err) < 0)
 			return -1;
 	}
@@ -170,7 +173,8 @@ stop_sleepers(struct sleepers *s)
 	own_fd_close(&s->stop);
 }
 
-/* The pool is as full before as after, or the difference is taken out. */
+/* If the pool is not equally full before and after, the difference is
+   corrected. */
 static int
 weigh_sandboxes(const struct bench_warm *w, double *each,
 		struct remit_error *err)
@@ -227,7 +231,7 @@ weigh_peer(const struct bench *b, const char *name, double *each,
 	return 0;
 }
 
-/* A row for what was weighed, or why it was not. */
+/* Add a row with the measured memory, or with the reason for its absence. */
 static int
 report_memory(struct bench *b, const char *name, double bytes, int bad,
 	      struct remit_error *err)
@@ -266,7 +270,7 @@ weigh_peak(const struct bench_warm *w, double *bytes, struct remit_error *err)
 	json_decref(doc);
 	if (*bytes > 0)
 		return 0;
-	return fail(err, REMIT_E_INPUT, "its result does not say");
+	return fail(err, REMIT_E_INPUT, "the result has no memory_peak_bytes");
 }
 
 static int
@@ -286,12 +290,12 @@ measure_remit(struct bench *b, const struct bench_warm *w,
 	    bench_warm_fill(w, &s, err) < 0)
 		return -1;
 	if (!s.waiting)
-		fail(err, REMIT_E_INPUT, "no pool here");
+		fail(err, REMIT_E_INPUT, "this keeper has no pool");
 	if (report_memory(b, "each waiting child, PSS", s.child_bytes,
 			  !s.waiting, err) < 0)
 		return -1;
 	if (!s.zygote_bytes)
-		fail(err, REMIT_E_INPUT, "no zygote here");
+		fail(err, REMIT_E_INPUT, "this keeper has no zygote");
 	return report_memory(b, "zygote, PSS", s.zygote_bytes,
 			     s.zygote_bytes <= 0, err);
 }

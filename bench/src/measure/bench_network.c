@@ -1,7 +1,7 @@
 /*
- * bench_network: what the proxy costs, against the host's own network: the
- * first connection and one stream, to a server at loopback; and what a waiting
- * child with a named host costs against one without.
+ * bench_network: measures the proxy compared with the host's network, for the
+ * first connection and for one stream to a server at loopback; and what a
+ * waiting child with a named host costs compared with one without.
  */
 #include "measure/measure.h"
 
@@ -19,9 +19,9 @@
 
 /* ---- a server at loopback ---- */
 
-/* Somebody at loopback who answers, in a thread of the bench. A connection
-   begins with 'e': that byte comes back; or with 's': bytes come for as long as
-   they are taken. */
+/* A server at loopback, in a thread of the bench. If the first byte of a
+   connection is 'e', it is echoed. If it is 's', the server sends bytes until
+   the client closes. */
 struct bench_server {
 	int fd;
 	uint16_t port;
@@ -43,7 +43,7 @@ serve_one(int fd)
 		send(fd, &word, 1, MSG_NOSIGNAL);
 	while (word == 's' && send(fd, piece, PIECE, MSG_NOSIGNAL) > 0)
 		;
-	/* Who was served hangs up. */
+	/* Wait until the client closes. */
 	recv(fd, &word, 1, 0);
 }
 
@@ -76,16 +76,17 @@ bench_server_open(struct bench_server *s, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "listen at loopback");
 	s->port = ntohs(a.sin_port);
 	if (pthread_create(&s->thread, NULL, server_thread, s))
-		return fail(err, REMIT_E_MEMORY, "no thread for a server");
+		return fail(err, REMIT_E_MEMORY,
+			    "cannot start a thread for the server");
 	s->runs = true;
 	return 0;
 }
 
-/* It follows a failed open, too. */
+/* Call this after a failed open, too. */
 static void
 bench_server_free(struct bench_server *s)
 {
-	/* It wakes whoever waits in accept(). */
+	/* This wakes the thread in accept(). */
 	if (s->runs) {
 		shutdown(s->fd, SHUT_RDWR);
 		pthread_join(s->thread, NULL);
@@ -101,19 +102,19 @@ bench_server_free(struct bench_server *s)
 #define WAIT_MS	      10000
 #define LOOK_MS	      5
 
-/* Each prints what it has measured itself. */
+/* Each program measures itself and prints the result. */
 #define BEGIN                   \
 	"import socket, time\n" \
 	"s = socket.socket()\n"
 #define NOTHING "print(1)\n"
-/* Microseconds until the first byte has come back. */
+/* Prints the microseconds until the first byte comes back. */
 #define FIRST                                  \
 	BEGIN "t = time.perf_counter()\n"      \
 	      "s.connect(('127.0.0.1', %u))\n" \
 	      "s.sendall(b'e')\n"              \
 	      "s.recv(1)\n"                    \
 	      "print((time.perf_counter() - t) * 1e6)\n"
-/* Bytes in a second. */
+/* Prints the bytes per second. */
 #define STREAM                                                            \
 	BEGIN "s.connect(('127.0.0.1', %u))\n"                            \
 	      "s.sendall(b's')\n"                                         \
@@ -122,7 +123,7 @@ bench_server_free(struct bench_server *s)
 	      "    n += s.recv_into(room)\n"                              \
 	      "print(n / (time.perf_counter() - t))\n"
 
-/* A keeper of its own for one policy. */
+/* A separate keeper for one policy. */
 struct side {
 	const struct bench *bench;
 	struct remit *remit;
@@ -171,7 +172,7 @@ run_code(const struct side *s, const char *code, double *out,
 	return *out > 0 ? 0 : -1;
 }
 
-/* A child waits for the next run, if this policy has any that wait. */
+/* Wait until the pool of this policy, if it has one, is full. */
 static int
 await_pool(const struct side *s, struct bench_status *out,
 	   struct remit_error *err)
@@ -203,7 +204,7 @@ add_sample(struct bench_stats *to, double value, struct remit_error *err)
 		       : 0;
 }
 
-/* The median of what both have said, taking turns. */
+/* Collect samples of both sides, which alternate. */
 static int
 sample_both(const struct side sides[2], const char *code, unsigned rounds,
 	    struct bench_stats samples[2], struct remit_error *err)
@@ -275,7 +276,7 @@ measure_stream(struct bench *b, const struct side sides[2], unsigned port,
 	return 0;
 }
 
-/* How long it took to make the last one, and how much all of them hold. */
+/* Measure how long building a waiting child takes, and its memory. */
 static int
 measure_build(const struct side *s, struct bench_row *row, unsigned rounds,
 	      struct remit_error *err)
@@ -294,7 +295,7 @@ measure_build(const struct side *s, struct bench_row *row, unsigned rounds,
 	if (now.waiting)
 		row->value[VALUE_CHILD_BYTES] = now.child_bytes;
 	else
-		bench_row_absent(row, "nobody waits here");
+		bench_row_absent(row, "this keeper has no waiting children");
 	return 0;
 }
 
@@ -318,7 +319,7 @@ measure_waiting(struct bench *b, const struct side *without,
 static int
 measure_network(struct bench *b, unsigned port, struct remit_error *err)
 {
-	/* On the host's network, with a host, without. */
+	/* On the host's network; with a named host; without network. */
 	struct side sides[3] = { 0 };
 	char named[64];
 	int bad;

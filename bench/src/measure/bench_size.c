@@ -1,7 +1,6 @@
 /*
- * bench_size: what a warm run costs against the size of the pool it comes
- * from, and against the size of the zygote that fills the pool; and what a
- * fork of the zygote costs against its size.
+ * bench_size: measures how a warm run depends on the size of the pool and of
+ * the zygote, and how the fork of a zygote depends on its size.
  */
 #include "measure/measure.h"
 
@@ -17,7 +16,7 @@
 #define FORKS	  "zygote size, the fork"
 #define POOL_SIZE 8
 
-/* What exists in sizes: modules. */
+/* Zygotes of different sizes, by their modules. */
 static const struct {
 	const char *name;
 	struct bench_program program;
@@ -32,7 +31,7 @@ static const struct {
 	  false },
 };
 
-/* Both ways at the size that the pool has now. */
+/* Measure both ways with the current size of the pool. */
 static int
 measure_pool(struct bench *b, const struct bench_warm *w, unsigned size,
 	     struct remit_error *err)
@@ -59,7 +58,7 @@ measure_pool(struct bench *b, const struct bench_warm *w, unsigned size,
 	return 0;
 }
 
-/* A pool grows by being found empty, so the sizes come in their order. */
+/* A pool grows when runs find it empty, so the sizes are ascending. */
 static int
 measure_pools(struct bench *b, const struct bench_warm *w,
 	      struct remit_error *err)
@@ -85,7 +84,7 @@ measure_pools(struct bench *b, const struct bench_warm *w,
 		return 0;
 	if (bench_report_add(&b->report, &row, POOLS, "pool", err) < 0)
 		return -1;
-	bench_row_absent(row, "this keeper has none");
+	bench_row_absent(row, "this keeper has no pool");
 	return 0;
 }
 
@@ -163,7 +162,7 @@ bench_size_zygotes(struct bench *b, struct remit_error *err)
 
 /* ---- the fork ---- */
 
-/* Objects of Python, as a large package has them: 300 MB. */
+/* 300 MB of Python objects, as in a large package. */
 #define BALLAST	     "remit_bench_ballast"
 #define BALLAST_CODE "held = [[i] for i in range(2_900_000)]\n"
 
@@ -177,7 +176,7 @@ make_ballast(const char *directory, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
 	if (path_write_file(path, BALLAST_CODE, strlen(BALLAST_CODE), err) < 0)
 		return -1;
-	/* A zygote of root's is another user. */
+	/* If root runs the bench, the zygote is another user. */
 	if (chmod(directory, 0755) < 0 || chmod(path, 0644) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
 	return 0;
@@ -197,7 +196,7 @@ fork_once(const struct bench_floor *f, struct bench_row *row,
 	return bench_row_add(row, count.fork_us, err);
 }
 
-/* Small and large take turns. */
+/* Small and large zygotes alternate. */
 static int
 measure_forks(struct bench *b, struct bench_floor zygote[2],
 	      struct bench_row *row[2], struct remit_error *err)

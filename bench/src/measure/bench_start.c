@@ -1,7 +1,7 @@
 /*
- * bench_start: how long one run takes, from asking to the answer: each
- * program by each way, warm and cold and by peers. The rounds are interleaved,
- * so that the machine's noise falls on all alike.
+ * bench_start: measures how long one run takes, from request to result: each
+ * program in each way, warm, cold and with peers. The rounds are interleaved,
+ * so that noise of the machine affects all alike.
  */
 #include "measure/measure.h"
 
@@ -16,12 +16,12 @@
 #include "bench_stats.h"
 #include "bench_warm.h"
 
-/* ---- the floor: four switches ---- */
+/* ---- the lower bound: four context switches ---- */
 
-/* A byte that goes from this process to a second one, from there to a third,
-   and back: the four switches of a warm run, and nothing else. */
+/* Sends a byte from this process to a second one, from there to a third, and
+   back: the four context switches of a warm run, and nothing else. */
 struct bench_relay {
-	int peer; /* to the second; closed, both end */
+	int peer; /* to the second process; closing it ends both */
 	pid_t pid;
 };
 
@@ -88,7 +88,7 @@ bench_relay_time(const struct bench_relay *r, double *us,
 
 	if (send(r->peer, &byte, 1, MSG_NOSIGNAL) != 1 ||
 	    read(r->peer, &byte, 1) != 1)
-		return fail_sys(err, REMIT_E_GONE, "the relay is gone");
+		return fail_sys(err, REMIT_E_GONE, "the relay has ended");
 	*us = bench_stats_now_us() - begun;
 	return 0;
 }
@@ -106,7 +106,7 @@ bench_relay_close(struct bench_relay *r)
 /* ---- the section ---- */
 
 #define CASES_MAX 128
-/* What one row may cost in each round: slower ones sit rounds out. */
+/* How long one row may take in each round. Slower rows skip rounds. */
 #define ROUND_US	  60e3
 #define SAMPLES_MIN	  5
 #define SAMPLES_MIN_QUICK 2
@@ -116,14 +116,14 @@ bench_relay_close(struct bench_relay *r)
 #define SETTLE_MAX_MS	  1000
 #define COLD_COST	  BENCH_COLD ", minus " BENCH_BARE_NO_SITE
 
-/* One row, and how to add to it. */
+/* One row, and how to measure it. */
 struct one_case {
 	struct bench_row *row;
 	int (*measure)(struct one_case *c, const struct bench *b,
 		       struct remit_error *err);
-	unsigned stride; /* takes part in each so manieth round */
-	bool foreign;	 /* may fail, and is absent then */
-	bool unsettles;	 /* a keeper refills a pool after it */
+	unsigned stride; /* takes part in every stride-th round */
+	bool foreign;	 /* may fail, and is then absent */
+	bool unsettles;	 /* a keeper refills a pool afterwards */
 	struct bench_command command;
 	struct bench_driver driver;
 	const struct bench_warm *warm;
@@ -135,9 +135,9 @@ struct start {
 	struct remit *remit, *shared;
 	struct one_case cases[CASES_MAX];
 	size_t case_count;
-	struct bench_warm warm[8]; /* in the order of the programs */
+	struct bench_warm warm[8]; /* by index of the program */
 	struct bench_relay relay;
-	bool hooked[32]; /* in the order of the peers */
+	bool hooked[32]; /* by index of the peer */
 };
 
 static int
@@ -155,7 +155,7 @@ static int
 measure_driver(struct one_case *c, const struct bench *b,
 	       struct remit_error *err)
 {
-	/* Ours is compared with the library, which is asked as often. */
+	/* Remit's driver is compared with the library, so it runs as often. */
 	int repeats = c->foreign ? 1 : GAPS_IN_ROUND;
 	double us;
 
@@ -168,7 +168,7 @@ measure_driver(struct one_case *c, const struct bench *b,
 	return 0;
 }
 
-/* A pool shrinks while other rows have their turn. */
+/* The pool shrinks while other rows are measured. */
 static int
 measure_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
 {
@@ -233,7 +233,8 @@ new_case(struct start *s, struct bench_row *row)
 	return c;
 }
 
-/* What fails here is absent; only the user's end is an error. */
+/* Mark the row as absent because of *err. Returns -1 only if the user has
+   interrupted the bench. */
 static int
 mark_absent(const struct start *s, struct bench_row *row,
 	    struct remit_error *err)
@@ -258,7 +259,7 @@ stride_for(const struct bench *b, double us)
 	return wanted < most ? (unsigned)wanted : most;
 }
 
-/* Try it once; from then on it is known to work. */
+/* Run the peer once, to check that it works. */
 static int
 try_peer(struct start *s, struct one_case *c, const struct bench_peer *p,
 	 const struct bench_program *program, struct remit_error *err)
@@ -308,7 +309,7 @@ add_peer(struct start *s, const struct bench_peer *p,
 	if (try_peer(s, c, p, program, err) == 0)
 		return 0;
 	c->measure = NULL;
-	/* Without bare Python there is nothing to compare with. */
+	/* Without bare Python, nothing can be compared. */
 	return is_bare ? -1 : mark_absent(s, row, err);
 }
 
@@ -350,8 +351,7 @@ add_warm(struct start *s, const struct bench_program *program,
 	return 0;
 }
 
-/* What no sandbox with a keeper between its caller and the code can go below.
- */
+/* Add the lower bound for any sandbox with a keeper between caller and code. */
 static int
 add_relay(struct start *s, struct remit_error *err)
 {
@@ -380,7 +380,7 @@ add_relay(struct start *s, struct remit_error *err)
 	return 0;
 }
 
-/* Whether this interpreter has what the program imports. */
+/* Check that the interpreter has the modules of the program. */
 static int
 try_bare(struct start *s, const struct bench_program *program,
 	 struct remit_error *err)
@@ -433,7 +433,8 @@ add_cases(struct start *s, struct remit_error *err)
 	return 0;
 }
 
-/* What a keeper builds after one row is not the cost of the next. */
+/* Wait until the keepers have refilled their pools, so that this work does not
+   slow the next row. */
 static int
 await_settled(const struct start *s, struct remit_error *err)
 {
@@ -478,8 +479,8 @@ run_rounds(struct start *s, struct remit_error *err)
 	return 0;
 }
 
-/* What the jail, the keeper and the command cost together: against the same
-   interpreter in the same round, started as inside the jail. */
+/* Add the cost of jail, keeper and command together: the difference to bare
+   Python, started with the same options, in the same round. */
 static int
 compare_cold(struct bench *b, struct remit_error *err)
 {

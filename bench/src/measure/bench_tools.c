@@ -1,6 +1,6 @@
 /*
- * bench_tools: what a call from the code to a tool of its caller costs, there
- * and back, one after the other.
+ * bench_tools: measures calls from the code to a tool of the caller, one after
+ * the other.
  */
 #include "measure/measure.h"
 
@@ -14,7 +14,7 @@
 #define CALLS	    2000
 #define CALLS_QUICK 200
 
-/* The code's own clock, without its start. */
+/* The code measures the calls itself, without its own start. */
 #define CODE                                  \
 	"import time\n"                       \
 	"add(1, 1)\n"                         \
@@ -43,7 +43,7 @@ static const struct remit_tool tool = {
 	.call = reply_one,
 };
 
-/* One program of many calls: the time of one. */
+/* Run one program with many calls, and add the time of one call. */
 static int
 measure_once(struct remit *remit, const struct remit_job *job,
 	     struct bench_row *row, struct remit_error *err)

@@ -1,5 +1,5 @@
 /*
- * measure: the sections of the report, one file each.
+ * measure: the sections of the report, with one file each.
  */
 #ifndef REMIT_BENCH_MEASURE_H
 #define REMIT_BENCH_MEASURE_H
