@@ -1,10 +1,10 @@
-"""The build backend (PEP 517): Meson builds, and this puts wheel and sdist together.
+"""The build backend (PEP 517): runs Meson and packs wheels and sdists.
 
 Settings, as `pip install . --config-settings NAME=VALUE`:
 
-    build-dir=DIR   build there, and next time only what has changed
-    pure=true       a wheel without anything compiled, for systems other than Linux:
-                    it imports, and says why it cannot run anything
+    build-dir=DIR   build in this folder, so that the next build is incremental
+    pure=true       make a wheel without binaries, for systems other than Linux: it can be
+                    imported, and raises Unsupported
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "remit"
 NAME = "remit"
-# The oldest manylinux that has this rule for its name.
+# The minor version of glibc of the oldest manylinux tag with this form of name.
 LEAST_GLIBC = 17
-# What every system of a manylinux level has; the level says how old it may be.
+# The libraries that every system of a manylinux level has.
 SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[\w-]*)\.so\.\d")
-# Nothing here is needed to build a wheel.
+# These are not needed to build a wheel.
 NOT_IN_SDIST = "tests/", ".ci/", "."
-EPOCH = 1577836800  # 2020: a zip archive knows no time before 1980, and equal sources give equal files
+EPOCH = 1577836800  # 2020-01-01: a fixed time makes builds reproducible, and zip archives cannot store times before 1980
 
 Settings = "dict[str, str] | None"
 
@@ -64,7 +64,7 @@ def is_pure(settings: Settings) -> bool:
     return sys.platform != "linux" or (settings or {}).get("pure") == "true"
 
 
-# What no index has, and the Debian package of each.
+# Build requirements that no Python index has, with their Debian packages.
 PROGRAMS = {"pkg-config": "pkg-config", "strip": "binutils"}
 HEADERS = {
     "stdio.h": "libc6-dev",
@@ -76,7 +76,7 @@ HEADERS = {
 
 
 def compiler() -> list[str] | None:
-    """The one that Meson takes."""
+    """The compiler that Meson will use."""
     wanted = shlex.split(os.environ.get("CC", ""))
     found = [argv for argv in ([wanted] if wanted else [["cc"], ["gcc"], ["clang"]]) if shutil.which(argv[0])]
     return found[0] if found else None
@@ -97,7 +97,7 @@ def packages_missing() -> list[str]:
 
 
 def check_machine() -> None:
-    """Before anything is downloaded or built."""
+    """Check the requirements before anything is downloaded or built."""
     checked = subprocess.run(["sh", str(ROOT / "tools" / "setup.sh"), "check"], stderr=subprocess.PIPE, text=True)
     if checked.returncode:
         raise SystemExit(checked.stderr.strip())
@@ -116,7 +116,7 @@ def has_meson() -> bool:
 
 
 def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
-    """Meson and Ninja from the index only where the system has none that is new enough."""
+    """Require Meson and Ninja from the index only if the system has none, or none that is new enough."""
     if is_pure(settings):
         return []
     check_machine()
@@ -127,7 +127,7 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
 def tools_environment() -> dict[str, str]:
-    """pip isolates a build by a PYTHONPATH that hides the system's modules, and so breaks the system's Meson."""
+    """pip isolates builds by a PYTHONPATH that hides the system's modules, and thereby breaks the system's Meson."""
     env = dict(os.environ)
     if subprocess.run(["meson", "--version"], capture_output=True).returncode:
         env.pop("PYTHONPATH", None)
@@ -141,13 +141,13 @@ def build(folder: pathlib.Path, *targets: str) -> None:
     if (folder / "build.ninja").exists():
         command.append("--reconfigure")
     for argv in (command, ["ninja", "-C", str(folder), *targets]):
-        # Build tools show what a backend prints only if it fails.
+        # Frontends such as pip show the output of a backend only if it fails.
         if subprocess.run(argv, cwd=ROOT, env=env, stdout=sys.stderr).returncode:
             raise SystemExit(f"remit: {argv[0]} failed, see above")
 
 
 class Build:
-    """A folder to build in, for as long as it is needed."""
+    """The folder of a build. A temporary one is removed afterwards."""
 
     def __init__(self, settings: Settings):
         named = (settings or {}).get("build-dir")
@@ -169,7 +169,7 @@ def stripped(path: pathlib.Path) -> bytes:
 
 
 def native_files(folder: pathlib.Path) -> dict[str, bytes]:
-    """What is compiled, and the part that lives inside the jail."""
+    """The compiled files, and the runtime that runs inside the jail."""
     files = {
         f"{NAME}/_core.abi3.so": stripped(folder / "python" / "_core.abi3.so"),
         f"{NAME}/_native/remit": stripped(folder / "remit"),
@@ -191,7 +191,10 @@ def made_fields(folder: pathlib.Path) -> bytes:
         build(folder, "python/_fields.py")
         return (folder / "python" / "_fields.py").read_bytes()
     if not (PACKAGE / "_fields.py").exists():
-        raise SystemExit("remit: outside Linux only the sdist can be installed, not a checkout: one file is made on Linux")
+        raise SystemExit(
+            "remit: on systems other than Linux only the sdist can be installed, not a checkout, since one file must be "
+            "generated on Linux"
+        )
     return (PACKAGE / "_fields.py").read_bytes()
 
 
@@ -199,14 +202,14 @@ def made_fields(folder: pathlib.Path) -> bytes:
 
 
 def glibc_needed(binary: bytes) -> int:
-    """The minor version of the newest glibc symbol in it, or 0; no other library may be needed."""
+    """Returns the minor version of the newest glibc symbol that a binary needs, or 0. Fails if it needs any other library."""
     with tempfile.NamedTemporaryFile() as f:
         f.write(binary)
         f.flush()
         shown = subprocess.run(["readelf", "-W", "-d", "-V", f.name], check=True, capture_output=True, text=True).stdout
     for library in re.findall(r"\(NEEDED\).*\[(.*)\]", shown):
         if not SYSTEM_LIBRARIES.fullmatch(library):
-            raise SystemExit(f"remit: a binary needs {library}, which a wheel cannot expect to be there")
+            raise SystemExit(f"remit: a binary needs {library}, which may be missing on other systems")
     return max((int(minor) for minor in re.findall(r"\bGLIBC_2\.(\d+)\b", shown)), default=0)
 
 
@@ -220,7 +223,7 @@ def platform_tag(files: dict[str, bytes]) -> str:
 
 
 def dist_info(tag: str, pure: bool) -> dict[str, bytes]:
-    """But for the record, which comes last."""
+    """The files of dist-info, except RECORD, which comes last."""
     base = f"{NAME}-{version()}.dist-info"
     wheel = f"Wheel-Version: 1.0\nGenerator: remit\nRoot-Is-Purelib: {str(pure).lower()}\nTag: {tag}\n"
     files = {f"{base}/METADATA": METADATA, f"{base}/WHEEL": wheel}
@@ -230,7 +233,7 @@ def dist_info(tag: str, pure: bool) -> dict[str, bytes]:
 
 
 def prepare_metadata_for_build_wheel(directory: str, settings: Settings = None) -> str:
-    """So that those who only ask need not wait for a build; the tag is not known before."""
+    """Write the metadata without a build. The tag is only known after a build, so this one is a placeholder."""
     for name, data in dist_info("py3-none-any", is_pure(settings)).items():
         path = pathlib.Path(directory, name)
         path.parent.mkdir(exist_ok=True)

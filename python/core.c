@@ -1,14 +1,15 @@
 /*
- * core: `remit._core`, libremit as Python sees it: one binary for every
- * CPython from 3.9 on (limited API). It takes bytes and gives bytes; what is
- * comfortable is written in Python around it.
+ * core: the extension module `remit._core`, which wraps libremit. It uses the
+ * limited API, so that one binary serves every CPython from 3.9 on. Its
+ * interface consists of bytes and tuples; the Python modules around it are the
+ * comfortable one.
  */
 #include "core.h"
 
 /* ---- results ---- */
 
-/* A result stays in C until somebody asks for a part of it, since most callers
-   ask for little. */
+/* A result stays in C until a part of it is requested, since most callers need
+   little. */
 struct result_object {
 	PyObject_HEAD struct remit_result *result;
 };
@@ -25,8 +26,8 @@ core_result(struct remit_result *result)
 		remit_result_free(result);
 		return NULL;
 	}
-	/* An object of a heap type holds its type; before 3.8 it did not, and
-	   PyObject_New() does so by itself since. */
+	/* PyObject_New() makes the object own a reference to its heap type
+	   (since 3.8). */
 	o->result = result;
 	return (PyObject *)o;
 }
@@ -60,7 +61,8 @@ get_output(PyObject *self, void *stream)
 	return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)len);
 }
 
-/* Written when first asked for; the lock of the interpreter is held. */
+/* The text is written when it is first requested. The interpreter lock is
+   held. */
 static PyObject *
 get_json(PyObject *self, void *unused)
 {
@@ -72,7 +74,7 @@ get_json(PyObject *self, void *unused)
 }
 
 static PyGetSetDef result_members[] = {
-	{ "status", get_status, NULL, "the word", NULL },
+	{ "status", get_status, NULL, "the status of the run", NULL },
 	{ "stdout", get_output, NULL, "bytes", (void *)REMIT_STDOUT },
 	{ "stderr", get_output, NULL, "bytes", (void *)REMIT_STDERR },
 	{ "json", get_json, NULL, "the whole result, as bytes", NULL },
@@ -123,7 +125,7 @@ core_raise(const struct remit_error *err)
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "remit._core",
-	.m_doc = "libremit as Python sees it.",
+	.m_doc = "The binding of libremit.",
 	.m_size = -1,
 };
 
@@ -137,7 +139,8 @@ PyInit__core(void)
 	if (!module)
 		return NULL;
 	failure = PyErr_NewException("remit._core.Failure", NULL, NULL);
-	/* Never taken back: the library may fail until the very end. */
+	/* This reference is never released: the library may fail until the
+	   process ends. */
 	Py_XINCREF(failure);
 	if (!failure || PyModule_AddObject(module, "Failure", failure) < 0 ||
 	    PyModule_AddStringConstant(module, "version", remit_version()) <

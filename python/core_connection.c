@@ -1,5 +1,5 @@
 /*
- * core_connection: a connection to a keeper, and runs over it.
+ * core_connection: the type Connection, a connection to a keeper for runs.
  */
 #include "core.h"
 
@@ -8,9 +8,9 @@
 
 struct connection_object {
 	PyObject_HEAD struct remit *remit; /* NULL: closed */
-	pid_t owner;			   /* the process that opened it */
-	unsigned uses;			   /* runs that last, and sessions */
-	bool closing;			   /* by the last of them */
+	pid_t owner;   /* the process that opened the connection */
+	unsigned uses; /* current runs and sessions */
+	bool closing;  /* close when the last use ends */
 };
 
 /* ---- opening and closing ---- */
@@ -27,7 +27,7 @@ connection_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	int failed;
 
 	(void)kwargs;
-	/* Paths are bytes without a NUL, or None: "z#" takes both. */
+	/* Paths are bytes without a NUL, or None: "z#" accepts both. */
 	if (!PyArg_ParseTuple(args, "z#z#p", &opt.command_path, &len,
 			      &opt.keeper_path, &len, &opt.private_keeper))
 		return NULL;
@@ -73,8 +73,8 @@ connection_close(PyObject *self, PyObject *unused)
 	struct connection_object *o = (struct connection_object *)self;
 
 	(void)unused;
-	/* In a forked child the threads that ran are gone, and what it has is
-	   a copy that keeps the parent's keeper alive. */
+	/* In a forked child, the threads of runs do not exist, and the child's
+	   copy of the socket would keep the parent's keeper alive. */
 	if (o->owner != getpid())
 		o->uses = 0;
 	o->closing = true;
@@ -126,7 +126,7 @@ core_connection_leave(PyObject *self)
 {
 	struct connection_object *o = (struct connection_object *)self;
 
-	/* A forked child has let go of all of them at once. */
+	/* connection_close() in a forked child has ended all uses. */
 	if (!o->uses)
 		return;
 	o->uses--;
@@ -165,13 +165,15 @@ static PyMethodDef methods[] = {
 	  "run(code, policy, name, stdin, stdin_fd, argv, files, artifacts, "
 	  "tools, on_output, on_question, interrupt_fd) -> Result" },
 	{ "close", connection_close, METH_NOARGS,
-	  "close(): when the last run has ended" },
+	  "close(): close the connection when the last run has ended" },
 	{ 0 },
 };
 
 static PyGetSetDef members[] = {
-	{ "closed", get_closed, NULL, "whether it can be used no more", NULL },
-	{ "owner", get_owner, NULL, "the process that opened it", NULL },
+	{ "closed", get_closed, NULL, "whether the connection is closed",
+	  NULL },
+	{ "owner", get_owner, NULL, "the process that opened the connection",
+	  NULL },
 	{ 0 },
 };
 

@@ -1,5 +1,5 @@
 /*
- * core_job: a job from Python's arguments, and the wait for its result.
+ * core_job: makes a job from Python arguments and runs it.
  */
 #include "core.h"
 
@@ -31,7 +31,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	j->state = PyEval_SaveThread();
 }
 
-/* What is no answer is a refusal. */
+/* An exception counts as a refusal. */
 static enum remit_answer
 on_question(void *user, const struct remit_question *q)
 {

@@ -1,5 +1,5 @@
 /*
- * core_session: one jail with one interpreter for many cells.
+ * core_session: the type Session, one jail with one interpreter for many cells.
  */
 #include "core.h"
 
@@ -7,15 +7,15 @@
 
 struct session_object {
 	PyObject_HEAD struct remit_session *session; /* NULL: closed */
-	PyObject *connection;			     /* lives longer */
-	struct core_tools tools;		     /* live as long */
+	PyObject *connection;	 /* lives longer than the session */
+	struct core_tools tools; /* live as long as the session */
 	pid_t owner;
 	bool running;
 };
 
 /* ---- opening and ending ---- */
 
-/* Let go of everything but the session, which is closed. */
+/* Release everything but the session, which is closed already. */
 static void
 session_release(struct session_object *o)
 {
@@ -53,7 +53,7 @@ open_session(struct session_object *o, struct remit *remit,
 	return failed;
 }
 
-/* One without a session, which has a hold on its connection. */
+/* Allocate an object without a session, which uses the connection. */
 static struct session_object *
 session_alloc(PyTypeObject *type, PyObject *connection, struct remit **remit)
 {
@@ -108,7 +108,8 @@ session_dealloc(PyObject *self)
 
 /* ---- use ---- */
 
-/* One thread at a time; all of what it does takes this way. */
+/* Get the object for an operation of its session. Raises if the session is
+   closed, busy, or belongs to another process. */
 static struct session_object *
 session_enter(PyObject *self)
 {
@@ -124,8 +125,7 @@ session_enter(PyObject *self)
 	else if (o->running)
 		core_raise(&(struct remit_error){
 			.code = REMIT_E_BUSY,
-			.message = "this sandbox runs a cell already: one at a "
-				   "time" });
+			.message = "this sandbox is already running a cell" });
 	else
 		return o;
 	return NULL;
@@ -156,7 +156,7 @@ session_run(PyObject *self, PyObject *args)
 	return answer;
 }
 
-/* From any thread, while another one waits. */
+/* Can be called from any thread, while another one waits for a cell. */
 static PyObject *
 session_interrupt(PyObject *self, PyObject *unused)
 {
@@ -204,7 +204,7 @@ session_commit(PyObject *self, PyObject *unused)
 	return failed < 0 ? core_raise(&err) : core_result(result);
 }
 
-/* The branch calls the same functions of Python. */
+/* The branch has the same tools. */
 static int
 fork_session(struct session_object *o, struct session_object *branch,
 	     const char *artifacts)
@@ -252,7 +252,7 @@ session_close(PyObject *self, PyObject *unused)
 	(void)unused;
 	if (!o)
 		return NULL;
-	/* It is freed, whatever comes of it. */
+	/* remit_session_close() frees the session, even if it fails. */
 	session = o->session;
 	o->session = NULL;
 	Py_BEGIN_ALLOW_THREADS failed =
@@ -261,7 +261,7 @@ session_close(PyObject *self, PyObject *unused)
 	return failed < 0 ? core_raise(&err) : core_result(result);
 }
 
-/* A forked child lets go of its copy, which the parent does not notice. */
+/* A forked child drops only its copy, which does not affect the parent. */
 static PyObject *
 session_drop(PyObject *self, PyObject *unused)
 {
@@ -269,7 +269,8 @@ session_drop(PyObject *self, PyObject *unused)
 
 	(void)unused;
 	if (o->owner == getpid() && o->running)
-		return (PyObject *)session_enter(self); /* which raises */
+		return (PyObject *)session_enter(
+			self); /* raises an exception */
 	session_end(o);
 	Py_RETURN_NONE;
 }
@@ -282,7 +283,8 @@ get_closed(PyObject *self, void *unused)
 }
 
 static PyMethodDef methods[] = {
-	{ "run", session_run, METH_VARARGS, "as that of a connection" },
+	{ "run", session_run, METH_VARARGS,
+	  "run(...) -> Result, with the arguments of Connection.run()" },
 	{ "interrupt", session_interrupt, METH_NOARGS, "interrupt()" },
 	{ "reset", session_reset, METH_NOARGS, "reset()" },
 	{ "commit", session_commit, METH_NOARGS, "commit() -> Result" },
@@ -293,7 +295,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef members[] = {
-	{ "closed", get_closed, NULL, "whether it can be used no more", NULL },
+	{ "closed", get_closed, NULL, "whether the session is closed", NULL },
 	{ 0 },
 };
 

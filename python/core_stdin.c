@@ -1,8 +1,9 @@
 /*
- * core_stdin: a name that lets a static libjansson be linked into a library.
+ * core_stdin: defines a symbol with which a static libjansson can be linked
+ * into a library.
  *
- * Debian compiles libjansson.a for programs: its json_loadf(), which nobody
- * here calls, reaches for the C library's stdin as only a program can. With a
- * stdin of our own, hidden and never read, the linker is content.
+ * Debian compiles libjansson.a for programs: json_loadf(), which Remit never
+ * calls, refers to the C library's stdin in a way that works only in a program.
+ * This hidden symbol, which is never read, satisfies the linker.
  */
 __attribute__((visibility("hidden"), used)) void *core_stdin __asm__("stdin");

@@ -1,12 +1,13 @@
 /*
- * core_tools: functions of Python that the code may call.
+ * core_tools: Python functions that the code may call, and the type Call.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
 struct call_object {
-	PyObject_HEAD struct remit_tool_call *call; /* NULL: it was answered */
+	PyObject_HEAD struct remit_tool_call
+		*call; /* NULL: the call was answered */
 };
 
 static PyTypeObject *type;
@@ -22,7 +23,7 @@ call_claim(PyObject *self)
 	o->call = NULL;
 	if (!call)
 		PyErr_SetString(PyExc_ValueError,
-				"this call has been answered already");
+				"this call was already answered");
 	return call;
 }
 
@@ -64,12 +65,12 @@ call_dealloc(PyObject *self)
 	PyTypeObject *own = Py_TYPE(self);
 
 	if (o->call)
-		remit_tool_fail(o->call, "the host gave no answer");
+		remit_tool_fail(o->call, "the host did not answer");
 	PyObject_Free(self);
 	Py_DECREF(own);
 }
 
-/* The thread that waits for the run has no lock. */
+/* The thread that waits for the run has released the interpreter lock. */
 static void
 on_call(void *user, struct remit_tool_call *call, const char *arguments,
 	size_t len)
@@ -82,7 +83,8 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments,
 		o->call = call;
 		answer = PyObject_CallFunction(user, "Oy#", o, arguments,
 					       (Py_ssize_t)len);
-		/* What is called here hands all errors to the call. */
+		/* The Python function reports its errors through the call, so
+		   an exception here is unexpected. */
 		if (!answer)
 			PyErr_WriteUnraisable(user);
 		Py_XDECREF(answer);

@@ -1,4 +1,4 @@
-"""Writes remit/_fields.py, the policy fields as Python sees them, from the table in the command.
+"""Writes remit/_fields.py, the policy fields as Python keywords, from the table in the command.
 
     fields.py REMIT OUTPUT
 """
@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-# What a field of each type may be given.
+# The type hint for each type of field.
 TYPES = {
     "bool": "bool",
     "bytes": "Union[int, str]",
@@ -25,7 +25,7 @@ TYPES = {
     "env": "Mapping[str, Optional[str]]",
 }
 
-HEAD = '''"""The policy fields. Made from the table in the remit command: do not edit."""
+HEAD = '''"""The policy fields. Generated from the table in the remit command: do not edit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def keyword(row: dict) -> str:
 
 
 def choices(row: dict) -> tuple[str, ...]:
-    """But for those that are True and False in Python."""
+    """All choices except those that are True and False in Python."""
     return tuple(word for word in row.get("choices", ()) if word not in ("true", "false"))
 
 

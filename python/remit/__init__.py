@@ -5,9 +5,9 @@
     result = remit.run("print(sum(range(10)))", timeout=5)
     result.status, result.stdout          # ('ok', '45\\n')
 
-Without further arguments the code has no network, no files of the host, no processes and no
-environment. Each of these is a field of the policy, kept by the Linux kernel or refused
-(Unenforceable) before anything runs; result.enforcement says what kept it.
+By default the code has no network, no files of the host, no further processes and no environment variables. Each of these
+is a field of the policy. The Linux kernel enforces each field, or Remit refuses the run (Unenforceable) before anything
+runs. result.enforcement lists the mechanisms.
 """
 
 from __future__ import annotations
@@ -72,21 +72,22 @@ def run(
 ) -> Result:
     """Run one program in a fresh jail and wait for its end.
 
-    A program that fails, is killed or runs out of time is a Result; an exception means that
-    there is none. Ctrl-C interrupts the program.
+    The Result also describes a program that failed, was killed or timed out; an exception means that there is no result.
+    Ctrl-C interrupts the program.
 
-    policy: what it may do, as a Policy or a policy document. All other keywords are fields of
-        the policy by their short names, and go over it: timeout=5, memory="1G", read=["data"].
-        The interpreter is this one, unless python="..." names another.
-    name: the file name in tracebacks.
-    stdin: text, bytes or an open file with a descriptor.
+    policy: what the code may do, as a Policy or a policy document. All other keywords are fields of the policy by their
+        short names, and override it: timeout=5, memory="1G", read=["data"]. The code runs with the current interpreter,
+        unless python="..." names another.
+    name: the file name of the program in tracebacks.
+    stdin: standard input: text, bytes, or an open file with a descriptor.
     args: sys.argv[1:].
-    inputs: files of the workspace, by path: text or bytes, or a path object that names a file.
-    artifacts: the folder for files that leave the jail; export=["*.csv"] says which.
-    tools: functions that the code may call by their names; see Tool.
-    on_output: called with ("stdout" or "stderr", text) for each piece of output as it comes.
-    on_question: asked before a tool is called that needs approval, or a host that nobody has named: it answers False,
-        True (this once), "run" or "always". Without it the answer is no.
+    inputs: files to put into the workspace, by path: text, bytes, or a path object that names a file of the host.
+    artifacts: the folder for exported files; export=["*.csv"] chooses them.
+    tools: functions that the code may call by name; see Tool.
+    on_output: called with ("stdout" or "stderr", text) for each piece of output as it arrives.
+    on_question: called with a Question before the code calls a tool that requires approval, or reaches a host that the
+        policy does not name. It returns False, True (allow it once), "run" (for this run) or "always". By default the
+        answer is no.
     """
     return submit_shared(
         Job(
@@ -97,7 +98,7 @@ def run(
 
 
 async def run_async(code: Union[str, bytes], **arguments: Unpack[RunArguments]) -> Result:
-    """run() for asyncio, with its arguments: the event loop goes on, and cancelling it interrupts the program.
+    """Like run(), for asyncio: the event loop continues, and cancelling the task interrupts the program.
 
     on_output and on_question are called in another thread.
     """
@@ -107,7 +108,7 @@ async def run_async(code: Union[str, bytes], **arguments: Unpack[RunArguments]) 
 
 
 def stream(code: Union[str, bytes], **arguments: Unpack[JobArguments]) -> Stream:
-    """The output of a run, piece by piece. Arguments are those of run(), but for on_output.
+    """Run a program and iterate over its output. The arguments are those of run(), except on_output.
 
         async with remit.stream(code, timeout=5) as pieces:
             async for piece in pieces:
@@ -120,7 +121,7 @@ def stream(code: Union[str, bytes], **arguments: Unpack[JobArguments]) -> Stream
 
 
 def explain(policy: PolicyLike = None, **fields: Unpack[PolicyFields]) -> Plan:
-    """What would keep each field of a policy here. Nothing runs; what would be refused is refused here too."""
+    """Show what would enforce each field of a policy here, without running anything. Raises if a run would be refused."""
     from . import _report
 
     return _report.explain(Policy(policy, **fields))
@@ -134,13 +135,13 @@ def doctor() -> Findings:
 
 
 def matrix() -> Matrix:
-    """What keeps each field, by tier, on this machine."""
+    """Show what enforces each field on this machine, by tier."""
     from . import _report
 
     return _report.matrix()
 
 
-# Not every program needs these.
+# These are imported when they are first used.
 _LATE = {
     "Findings": "_report", "Matrix": "_report", "Plan": "_report", "Output": "_stream", "Stream": "_stream",
     "Question": "_tools", "Sandbox": "_sandbox", "Tool": "_tools",

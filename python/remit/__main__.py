@@ -1,4 +1,4 @@
-"""The command: `remit`, or `python -m remit`. What the wheel carries takes this process over."""
+"""The command `remit`, or `python -m remit`: executes the binary of the wheel in this process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 
 
 def main() -> None:
-    """Become the remit command."""
-    # Not by importing the package's parts: each start would pay for them.
+    """Execute the remit command in place of this process."""
+    # The package's modules are not imported, since that would slow down each start.
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
     try:
         os.execv(command, ["remit", *sys.argv[1:]])

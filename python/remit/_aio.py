@@ -1,4 +1,4 @@
-"""Runs for asyncio. Each has a thread of its own, which does nothing but wait in C."""
+"""Runs for asyncio. Each run has a separate thread, which only waits in C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Interrupt:
-    """A descriptor that becomes readable when a run shall end."""
+    """A descriptor that becomes readable when a run should be interrupted."""
 
     def __init__(self) -> None:
         self.read, self._write = os.pipe()
@@ -27,7 +27,7 @@ class Interrupt:
         try:
             os.write(self._write, b"!")
         except BlockingIOError:
-            pass  # it is readable already
+            pass  # it is already readable
 
     def close(self) -> None:
         os.close(self.read)
@@ -35,12 +35,13 @@ class Interrupt:
 
 
 async def submit_async(submit: Callable[[Any, int], Result], job: Cell) -> Result:
-    """Run a job; cancelling interrupts the program, and waits for its end."""
+    """Run a job. Cancelling interrupts the program and waits for its end."""
     return await in_thread(lambda interrupt_fd: submit(job, interrupt_fd))
 
 
 async def in_thread(wait: Callable[[int], Answer]) -> Answer:
-    """Call something that waits, with a descriptor that becomes readable when this is cancelled; it is waited for even then."""
+    """Call a blocking function in a thread, with a descriptor that becomes readable on cancellation. Even then, wait until
+    it returns."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Answer] = loop.create_future()
     interrupt = Interrupt()
@@ -52,12 +53,12 @@ async def in_thread(wait: Callable[[int], Answer]) -> Answer:
     def work() -> None:
         try:
             outcome: tuple[Any, Any] = done.set_result, wait(interrupt.read)
-        except BaseException as e:  # it is raised where it is awaited
+        except BaseException as e:  # raised where the result is awaited
             outcome = done.set_exception, e
         try:
             loop.call_soon_threadsafe(settle, *outcome)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed, and no task waits
 
     thread = threading.Thread(target=work, name="remit", daemon=True)
     thread.start()
@@ -72,14 +73,14 @@ async def in_thread(wait: Callable[[int], Answer]) -> Answer:
                 cancelled = e
                 interrupt.set()
             except BaseException:
-                break  # the run's own: below
+                break  # raised by the run: see below
     finally:
         if done.done():
             thread.join()
             interrupt.close()
         else:
-            interrupt.set()  # the thread has it until its end
+            interrupt.set()  # the thread uses the descriptors until it ends
     if cancelled is not None:
-        done.exception()  # looked at, so that nobody complains
+        done.exception()  # retrieve the exception, so that asyncio does not log it
         raise cancelled
     return done.result()

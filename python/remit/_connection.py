@@ -1,4 +1,4 @@
-"""Connections to a keeper, and the one that everybody shares."""
+"""Connections to a keeper, and the shared connection of remit.run()."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from ._stream import Stream
 
 COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
-# Results that are none: nothing ran, and the caller has to do something about it.
+# Statuses that are raised as exceptions: nothing ran, and the caller must act.
 _RAISED = {"refused", "busy", "internal"}
 
 _live: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def unsupported() -> Unsupported:
-    """What every way to run something raises where the package has no binaries."""
+    """The exception that all functions raise if the package has no binaries."""
     system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
     return Unsupported(
-        f"remit cannot run code here: it needs a Linux kernel, and this copy of the package, for {system}, has no binaries",
+        f"remit cannot run code here: it needs a Linux kernel, and this copy of the package, for {system}, contains no binaries",
         remedy="Run the program on Linux: in WSL 2 on Windows, in a Linux virtual machine (Lima, Multipass) or in a "
         "Linux container on macOS, and install the package there. On Linux itself, install the wheel for Linux.",
     )
 
 
 def native() -> Any:
-    """The extension, or the one clear error where there is none."""
+    """The extension module. Raises Unsupported if the package has none."""
     try:
         from . import _core
     except ImportError as e:
@@ -55,7 +55,7 @@ def _error_of(result: Result) -> RemitError:
         return make("internal", f"the run ended as {result.status} without a reason")
     found = error.document
     where = found.get("where", "")
-    # The document is one that we wrote: its lines say nothing to the caller.
+    # The package has written the policy document, so line numbers in it mean nothing to the caller.
     message = error.value.removeprefix("policy:1: ")
     if where and not message.startswith(where):
         message = f"{where}: {message}"
@@ -65,23 +65,23 @@ def _error_of(result: Result) -> RemitError:
 
 
 def raised_for(result: Result) -> Result:
-    """The result, if it is one."""
+    """Return the result, or raise if nothing ran."""
     if result.status in _RAISED:
         raise _error_of(result)
     return result
 
 
 def keep(thing: Any) -> None:
-    """Remember what has to be let go of after a fork."""
+    """Remember an object that must be dropped after a fork."""
     _live.add(thing)
 
 
 class Connection:
     """A connection to a keeper, the process that builds and watches jails.
 
-    Without arguments it is the user's shared keeper where one runs, and else a private one,
-    which ends with the connection: closed, or forgotten. Any number of threads may use one.
-    After a fork it belongs to the parent.
+    Without arguments it connects to the user's shared keeper if one runs, else it starts a private one, which ends when the
+    connection is closed or garbage-collected. Any number of threads may use a connection. After a fork it belongs to the
+    parent.
     """
 
     def __init__(self, keeper: Optional[Union[str, os.PathLike[str]]] = None, *, private: bool = False):
@@ -101,7 +101,7 @@ class Connection:
         return self.submit(Job(code, **arguments))
 
     def submit(self, job: Job, interrupt_fd: int = -1) -> Result:
-        """Run a job that is checked already."""
+        """Run a checked job."""
         try:
             result = Result(self._core.run(*job.arguments, interrupt_fd))
         except self._failure as e:
@@ -109,24 +109,24 @@ class Connection:
         return raised_for(result)
 
     async def run_async(self, code: Union[str, bytes], **arguments: Unpack[RunArguments]) -> Result:
-        """run() for asyncio: the event loop goes on, and cancelling it interrupts the run."""
+        """Like run(), for asyncio: the event loop continues, and cancelling the task interrupts the run."""
         from ._aio import submit_async
 
         return await submit_async(self.submit, Job(code, **arguments))
 
     def stream(self, code: Union[str, bytes], **arguments: Unpack[JobArguments]) -> Stream:
-        """The output of a run, piece by piece: see remit.stream()."""
+        """Run a program and iterate over its output: see remit.stream()."""
         from ._stream import Stream
 
         return Stream(self.submit, code, arguments)
 
     @property
     def closed(self) -> bool:
-        """Whether it can be used no more."""
+        """Whether the connection is closed."""
         return self._core.closed
 
     def close(self) -> None:
-        """End it, and a private keeper with it; runs of other threads end first."""
+        """Close the connection, and end its private keeper, once the runs of other threads have ended."""
         self._core.close()
 
     def __enter__(self) -> Connection:
@@ -144,15 +144,16 @@ def failure_of(e: Exception) -> RemitError:
     return make(code, message.removeprefix("policy:1: "), where=where, remedy=remedy, errno=errno)
 
 
-# ---- the shared one ----
+# ---- the shared connection ----
 
-# Of remit.run(), by whether the code has a wall: a keeper that has built a jail cannot do without one any more.
+# The connections of remit.run(), by whether the tier has a wall: a keeper that has built a jail can no longer run code
+# without one.
 _shared: dict[bool, Connection] = {}
 _lock = allocate_lock()
 
 
 def shared(walled: bool = True) -> Connection:
-    """Opened when first needed, and again after a fork or when its keeper is gone."""
+    """The shared connection. It is opened when it is first needed, and again after a fork or if its keeper is gone."""
     found = _shared.get(walled)
     if found is not None:
         return found
@@ -174,7 +175,7 @@ def submit_shared(job: Job, interrupt_fd: int = -1) -> Result:
 
 
 def _after_fork() -> None:
-    """In the child: what it has are copies that would keep the parent's keepers alive."""
+    """In the child, drop the copies of connections, which would keep the parent's keepers alive."""
     global _lock
     _lock = allocate_lock()
     _shared.clear()

@@ -1,4 +1,4 @@
-"""The extension: libremit as Python sees it (python/core.c)."""
+"""The extension module, which wraps libremit (python/core.c)."""
 
 from typing import Any, Callable, Optional
 

@@ -1,13 +1,13 @@
-"""The exceptions: one for each code of the C library, by what the caller can do about it."""
+"""The exceptions, one for each error code of the C library."""
 
 from __future__ import annotations
 
 
 class RemitError(Exception):
-    """Something kept a run from having a result.
+    """A run has no result.
 
-    `code` is the name that the C library has for it, `where` the policy field or the step
-    of the jail, and `remedy` what to do about it; both may be "".
+    `code` is the name of the error in the C library, `where` is the policy field or the step of the jail, and `remedy` is
+    what to do about it; both may be "".
     """
 
     code = "internal"
@@ -31,25 +31,25 @@ def _rebuild(cls: type[RemitError], message: str, where: str, remedy: str, errno
 
 
 class PolicyError(RemitError, ValueError):
-    """The policy, the job or an argument is wrong: fix it."""
+    """The policy, the job or an argument is invalid."""
 
     code = "input"
 
 
 class Unenforceable(RemitError):
-    """The policy cannot be kept here, so nothing ran: see the remedy."""
+    """This machine cannot enforce the policy, so nothing ran: see the remedy."""
 
     code = "refused"
 
 
 class Busy(RemitError):
-    """Too much at once: try again later."""
+    """Too many runs or cells at once: try again later."""
 
     code = "busy"
 
 
 class Gone(RemitError):
-    """The keeper went away, and the run with it."""
+    """The keeper has ended, and the run with it."""
 
     code = "gone"
 
@@ -61,43 +61,43 @@ class KernelError(RemitError):
 
 
 class OutOfMemory(RemitError, MemoryError):
-    """No memory."""
+    """Out of memory."""
 
     code = "memory"
 
 
 class ProtocolError(RemitError):
-    """The other side broke the protocol."""
+    """The keeper violated the protocol."""
 
     code = "protocol"
 
 
 class InternalError(RemitError):
-    """A defect in Remit."""
+    """A bug in Remit."""
 
     code = "internal"
 
 
 class InstallFailed(RemitError):
-    """A package could not be installed, so there is no sandbox. For a run it is a status of its result."""
+    """A package could not be installed, so the sandbox was not opened. For a run, this is a status of its result."""
 
     code = "install_failed"
 
 
 class Elsewhere(RemitError):
-    """Refused by a shared keeper: a private one can."""
+    """The shared keeper refused the policy, but a private keeper can run it."""
 
     code = "elsewhere"
 
 
 class Unsupported(RemitError):
-    """This copy of the package cannot run anything: it imports, and that is all."""
+    """This copy of the package has no binaries: it can be imported, but cannot run code."""
 
     code = "unsupported"
 
 
 class Failed(RemitError):
-    """A program did not end well. Only Result.check() raises it; `result` has the rest."""
+    """A program did not succeed. Only Result.check() raises this; `result` has the details."""
 
     code = "failed"
 

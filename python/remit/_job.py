@@ -1,4 +1,4 @@
-"""Jobs: the arguments of a run, checked and put into the form that the extension takes."""
+"""Jobs: checks the arguments of a run and converts them for the extension."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def to_bytes(argument: str, value: Any, wanted: str) -> bytes:
         try:
             return value.encode()
         except UnicodeEncodeError as e:
-            raise PolicyError(f"{argument}: it is no text: {e}") from None
+            raise PolicyError(f"{argument}: not valid text: {e}") from None
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     raise TypeError(f"{argument} must be {wanted}, not {type(value).__name__}")
@@ -62,12 +62,12 @@ def path_bytes(argument: str, value: Any) -> bytes:
         raise TypeError(f"{argument} must be a path, not {type(value).__name__}")
     path = os.fsencode(value)
     if not path or b"\0" in path:
-        raise PolicyError(f"{argument}: {value!r} is no path")
+        raise PolicyError(f"{argument}: {value!r} is not a valid path")
     return path
 
 
 def convert_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...]:
-    """A text or bytes are the content; a path object names a file of the host."""
+    """Text or bytes are the content of a file; a path object names a file of the host."""
     if inputs is None:
         return ()
     if not hasattr(inputs, "items"):
@@ -88,18 +88,18 @@ def convert_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
     if args is None:
         return ()
     if isinstance(args, (str, bytes)):
-        raise TypeError("args must be a list of texts, not a single one")
+        raise TypeError("args must be a list of texts, not a single text")
     out = []
     for arg in args:
         text = to_bytes("args", arg, "a list of texts")
         if b"\0" in text:
-            raise PolicyError(f"args: {arg!r} has a NUL byte in it")
+            raise PolicyError(f"args: {arg!r} contains a NUL byte")
         out.append(text)
     return tuple(out)
 
 
 def convert_stdin(stdin: Any) -> tuple[bytes, int]:
-    """Bytes, and a descriptor that is read while the run lasts, or -1."""
+    """Returns bytes, and a descriptor that is read during the run, or -1."""
     if stdin is None:
         return b"", -1
     if hasattr(stdin, "fileno"):
@@ -107,18 +107,19 @@ def convert_stdin(stdin: Any) -> tuple[bytes, int]:
     return to_bytes("stdin", stdin, "str, bytes or an open file"), -1
 
 
-# A policy costs more to make than all else of a job, and most runs of a program have the same few.
+# Making a policy takes longer than the rest of a job, and most programs use the same few policies.
 RECENT_MAX = 64
 _recent: dict[tuple[object, ...], Policy] = {}
 
 
 def _key_of(policy: PolicyLike, fields: dict[str, Any]) -> Optional[tuple[object, ...]]:
-    """What a policy is made of; None if it depends on anything else: a list, the current folder, the environment."""
+    """The key of a policy in the cache; None if the policy depends on anything else: a list, the current folder, the
+    environment."""
     if isinstance(policy, Policy) and not fields:
         return sys.executable, policy
     if policy is not None or "python" in fields:
         return None
-    # True is 1 to a dict, and not to a policy.
+    # A dict treats True and 1 as equal; a policy does not.
     key: list[object] = [sys.executable]
     for keyword, value in fields.items():
         if type(value) not in (str, int, float, bool):
@@ -131,7 +132,7 @@ def resolve_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     key = _key_of(policy, fields)
     if key is not None and key in _recent:
         return _recent[key]
-    # The code meets the interpreter, and the packages, that its host has.
+    # By default the code runs with the current interpreter and its packages.
     named = "python" in fields or (policy is not None and hasattr(policy, "keys") and "python" in policy.keys())
     if sys.executable and not named:
         fields["python"] = sys.executable
@@ -144,7 +145,7 @@ def resolve_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
 
 
 def output_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
-    """Pieces are bytes, and a character may be cut in two by them."""
+    """Decode incrementally, since the border of two pieces may cut a character."""
     if on_output is None:
         return None
     if not callable(on_output):
@@ -164,7 +165,7 @@ def output_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, by
 
 
 class Cell:
-    """The arguments of a cell, as the extension takes them."""
+    """The arguments of a cell, in the form for the extension."""
 
     __slots__ = ("arguments",)
 
@@ -197,7 +198,7 @@ class Cell:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a text, not {type(name).__name__}")
         if name is not None and "\0" in name:
-            raise PolicyError(f"name: {name!r} has a NUL in it")
+            raise PolicyError(f"name: {name!r} contains a NUL byte")
         stdin_bytes, stdin_fd = convert_stdin(stdin)
         given, question = (), None
         if tools or on_question is not None:
@@ -220,7 +221,7 @@ class Cell:
 
 
 class Job(Cell):
-    """The arguments of a run: a cell, and its policy."""
+    """The arguments of a run: those of a cell, and a policy."""
 
     __slots__ = ("walled",)
 

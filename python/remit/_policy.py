@@ -1,4 +1,4 @@
-"""Policies: keywords and documents, checked against the table of fields."""
+"""Policies: checks keywords and documents against the table of fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from ._errors import PolicyError
 from ._fields import FIELDS
 
-TYPE_CHECKING = False  # to import typing would take longer than all the rest
+TYPE_CHECKING = False  # importing typing would take longer than the rest of this module
 if TYPE_CHECKING:
     import json
     from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union
@@ -29,7 +29,7 @@ def _wrong(keyword: str, value: object, wanted: str) -> NoReturn:
 
 
 def _nearest(name: str, known: Any) -> str:
-    """`: did you mean "memory"?` for a wrong name, or "" if none is near."""
+    """Returns `: did you mean "memory"?` for a misspelt name, or "" if no name is similar."""
     import difflib
 
     near = difflib.get_close_matches(name, list(known), 1)
@@ -62,7 +62,7 @@ def _range(keyword: str, unit: str) -> str:
 
 
 def _number(unit: str, example: str) -> Callable[[str, Any], Any]:
-    """A text is left to the keeper, which knows how to read it."""
+    """Texts are passed on: the keeper parses them."""
 
     def convert(keyword: str, value: Any) -> Any:
         if isinstance(value, str) and value:
@@ -82,7 +82,7 @@ _seconds = _number(" seconds", ', or a text like "1.5s"')
 
 
 def _time(keyword: str, value: Any) -> Any:
-    # By its name, since importing datetime takes time that most do not need to spend.
+    # Compare the name of the type, since importing datetime takes time.
     return _seconds(keyword, value.total_seconds() if type(value).__name__ == "timedelta" else value)
 
 
@@ -106,7 +106,7 @@ def _text(keyword: str, value: Any) -> Any:
 
 
 def _items(keyword: str, value: Any, wanted: str) -> list[Any]:
-    # A text is a list of its letters, which nobody ever meant.
+    # Refuse a text, which is a list of letters but never meant as such.
     if isinstance(value, (str, bytes, dict)) or isinstance(value, os.PathLike):
         _wrong(keyword, value, wanted)
     try:
@@ -128,7 +128,7 @@ def _path(keyword: str, value: Any) -> str:
         _wrong(keyword, value, "a path")
     path = os.path.abspath(os.fspath(value))
     if not os.path.lexists(path):
-        raise PolicyError(f"{keyword}: there is no {path}", where=FIELDS[keyword][0])
+        raise PolicyError(f"{keyword}: {path} does not exist", where=FIELDS[keyword][0])
     return path
 
 
@@ -159,7 +159,7 @@ def _mounts(keyword: str, value: Any) -> Any:
 
 
 def _env(keyword: str, value: Any) -> Any:
-    wanted = "a dict of texts; None as a value takes the variable of this process"
+    wanted = "a dict of texts; the value None copies the variable of this process"
     if not hasattr(value, "items"):
         _wrong(keyword, value, wanted)
     out = {}
@@ -204,7 +204,7 @@ _made: list[json.JSONEncoder] = []
 
 
 def _encoder() -> json.JSONEncoder:
-    """Made when first needed: importing it takes time, and so does making one."""
+    """The encoder is created when it is first needed, since importing json takes time."""
     if not _made:
         import json
 
@@ -213,12 +213,11 @@ def _encoder() -> json.JSONEncoder:
 
 
 class Policy:
-    """What code may do: a flat document of fields, each one a promise.
+    """What code may do: a flat document of fields, each of which is enforced.
 
-    `Policy(memory="1G", read=["data"])` names fields by their short names, which are the
-    flags of the command; `Policy(document)` takes a policy document, with the names that
-    results have, and keywords go over it. Fields that are not named have their defaults.
-    A policy does not change; `policy.but(timeout=5)` is another one.
+    `Policy(memory="1G", read=["data"])` uses the short names of fields, which are the flags of the command.
+    `Policy(document)` takes a policy document, which has the same names as results; keywords override it. Other fields have
+    their defaults. A policy is immutable; `policy.but(timeout=5)` is a changed copy.
     """
 
     __slots__ = ("_document", "_json")
@@ -240,17 +239,17 @@ class Policy:
             self._document[name] = converted
 
     def but(self, **fields: Unpack[PolicyFields]) -> Policy:
-        """The same policy, but for these fields."""
+        """A copy of this policy with these fields changed."""
         return Policy(self, **fields)
 
     def to_dict(self) -> dict[str, Any]:
-        """The policy document: only the fields that were named."""
+        """The policy document, which contains only the fields that were set."""
         import copy
 
         return copy.deepcopy(self._document)
 
     def to_json(self) -> str:
-        """The policy document as the keeper reads it."""
+        """The policy document as JSON."""
         if self._json is None:
             try:
                 self._json = _encoder().encode(self._document)
@@ -259,7 +258,7 @@ class Policy:
         return self._json
 
     def keys(self) -> Any:
-        """The names of the fields that were named."""
+        """The names of the fields that were set."""
         return self._document.keys()
 
     def __getitem__(self, name: str) -> Any:

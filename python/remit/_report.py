@@ -1,4 +1,4 @@
-"""What the command says about this machine: explain, doctor, matrix."""
+"""Reports of the command about this machine: explain, doctor, matrix."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-# Exit codes of the command, as codes of the library.
+# Exit codes of the command.
 _MISUSE, _FAILED = 2, 125
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> RemitError:
-    """`remit: [refused: FIELD: ]MESSAGE`, and the remedy in a line of its own."""
+    """Parse `remit: [refused: FIELD: ]MESSAGE`, followed by a line with the remedy."""
     message, _, remedy = done.stderr.strip().partition("\n")
     message = message.removeprefix("remit: ")
     where = ""
@@ -65,14 +65,14 @@ class _Report(Record):
 
 
 class Plan(_Report):
-    """What would keep each field of a policy here."""
+    """What would enforce each field of a policy on this machine."""
 
     tier: str
     python: str
 
     @property
     def enforcement(self) -> list[Enforcement]:
-        """One row for each promise."""
+        """One row for each field that is enforced."""
         return [Enforcement(row) for row in self.document["enforcement"]]
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -100,7 +100,7 @@ class Findings(_Report):
 
 
 class Matrix(_Report):
-    """Tiers × fields, with what may keep a field and what keeps it here."""
+    """For each tier and field, the mechanisms that can enforce the field, and those that do so on this machine."""
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [
@@ -110,7 +110,7 @@ class Matrix(_Report):
         return [("TIER", "FIELD", "HERE", "POSSIBLE"), *rows]
 
     def mechanisms(self, field: str, tier: str = "local") -> list[str]:
-        """What keeps a field in a tier, here."""
+        """The mechanisms that enforce a field in a tier on this machine."""
         for row in self.document["rows"]:
             if (row["field"], row["tier"]) == (field, tier):
                 return list(row["here"])
@@ -118,7 +118,7 @@ class Matrix(_Report):
 
 
 def explain(policy: Policy) -> Plan:
-    """The plan for a policy; one that would be refused raises here too."""
+    """The plan for a policy. Raises if a run would be refused."""
     if "python" not in policy and sys.executable:
         policy = policy.but(python=sys.executable)
     with tempfile.NamedTemporaryFile("w", prefix="remit-", suffix=".json") as document:
@@ -128,10 +128,10 @@ def explain(policy: Policy) -> Plan:
 
 
 def doctor() -> Findings:
-    """Try out what this machine can enforce. It is true if the default tier works."""
+    """Try what this machine can enforce. The findings are true if the default tier works."""
     return Findings(_run_command("doctor", "--json", "--python", sys.executable or "python3", answers=(0, 1)))
 
 
 def matrix() -> Matrix:
-    """The mechanisms for each field and tier, here."""
+    """The mechanisms for each field and tier on this machine."""
     return Matrix({"rows": _run_command("matrix", "--json")})

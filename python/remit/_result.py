@@ -1,4 +1,4 @@
-"""Results: what a program did, said and was refused, and what kept it within its policy."""
+"""Results: what a program did and printed, what it was denied, and what enforced its policy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """A part of a result: the keys of its document are its attributes. A key that there is not is None."""
+    """A part of a result. The keys of its document are its attributes; a missing key is None."""
 
     def __init__(self, document: Mapping[str, Any]):
         self.document = document
 
     def __getattr__(self, name: str) -> Any:
-        # Only for what is not found otherwise.
+        # Python calls this only for attributes that were not found otherwise.
         if name.startswith("_") or name not in type(self).__annotations__:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return self.document.get(name)
@@ -36,10 +36,9 @@ class Record:
 
 
 class Error(Record):
-    """An exception that nobody caught, as the program tells it; or Remit's own reason.
+    """An uncaught exception, as reported by the program, or an error of Remit.
 
-    `remedy` is what to do about it, where Remit knows: for a missing module, which `package` to add to
-    the policy's packages.
+    `remedy` is what to do about it, if Remit knows: for a missing module, which `package` to add to the policy's packages.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Error(Record):
 
 
 class Usage(Record):
-    """What the run used, by the kernel's word."""
+    """What the run used, as measured by the kernel."""
 
     wall_ms: Optional[float]
     cpu_ms: Optional[float]
@@ -63,7 +62,8 @@ class Usage(Record):
 
 
 class Value(Record):
-    """The value of the last expression, as the program tells it: its repr, JSON if it is data, and its other forms by MIME type."""
+    """The value of the last expression, as reported by the program: its repr, JSON if it is plain data, and other forms by
+    MIME type."""
 
     text: str
     json: Any
@@ -73,13 +73,13 @@ class Value(Record):
 
 
 class Display(Record):
-    """Something that the program displayed, in several forms by MIME type."""
+    """Something that the program displayed, in one or more forms by MIME type."""
 
     mime: dict[str, str]
 
 
 class Enforcement(Record):
-    """One field of the policy, and what kept it."""
+    """One field of the policy, and what enforced it."""
 
     field: str
     value: Any
@@ -89,7 +89,7 @@ class Enforcement(Record):
 
 
 class Denial(Record):
-    """Something the code tried and was refused, and what would allow it."""
+    """Something that the code tried and was denied, and what would allow it."""
 
     source: str
     syscall: Optional[str]
@@ -101,7 +101,7 @@ class Denial(Record):
 
 
 class Artifact(Record):
-    """A file that left the jail by policy."""
+    """A file that was exported from the jail."""
 
     path: str
     size_bytes: int
@@ -110,14 +110,14 @@ class Artifact(Record):
 
     @property
     def file(self) -> Path:
-        """Where it lies."""
+        """The path of the file on the host."""
         from pathlib import Path
 
         return Path(self.host_path)
 
 
 class Skipped(Record):
-    """A path that did not leave the jail, or was not written, and why."""
+    """A path that was not exported or not written, and the reason."""
 
     path: str
     reason: str
@@ -132,11 +132,11 @@ class Change(Record):
 
 
 class Result:
-    """What became of one program.
+    """The result of one program.
 
-    `status` is one word ("ok", "error", "timeout", ...: remit(1) lists them); what it says and
-    what stands in `usage` comes from the kernel, except for what `reported` names, which is a
-    claim of the process that ran the code. `document` is all of it, as the command prints it.
+    `status` is one word ("ok", "error", "timeout", ...: see remit(1)). `status` and `usage` are facts of the kernel. The
+    keys in `reported` are claims of the process that ran the code. `document` is the complete result, as the command prints
+    it.
     """
 
     __slots__ = ("_raw", "_document", "__weakref__")
@@ -162,17 +162,17 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the program ran to its end, or left by itself with 0."""
+        """Whether the program ran to its end, or exited with 0."""
         return self.status == "ok" or (self.status == "exit" and self.exit_code == 0)
 
     @property
     def stdout(self) -> str:
-        """What it wrote; bytes that are no text are replaced."""
+        """The standard output as text; invalid UTF-8 is replaced."""
         return self._text("stdout")
 
     @property
     def stderr(self) -> str:
-        """What it wrote there, a traceback among it."""
+        """The standard error as text, including a traceback."""
         return self._text("stderr")
 
     def _text(self, stream: str) -> str:
@@ -180,17 +180,17 @@ class Result:
             try:
                 return str(getattr(self._raw, stream), "utf-8")
             except UnicodeDecodeError:
-                pass  # the library knows a character that was cut in two from one that never was
+                pass  # the library handles a character that the limit has cut
         return str(self.document[stream])
 
     @property
     def stdout_bytes(self) -> bytes:
-        """The very bytes."""
+        """The standard output as bytes."""
         return self._bytes("stdout")
 
     @property
     def stderr_bytes(self) -> bytes:
-        """The very bytes."""
+        """The standard error as bytes."""
         return self._bytes("stderr")
 
     def _bytes(self, stream: str) -> bytes:
@@ -203,7 +203,7 @@ class Result:
 
     @property
     def stdout_truncated(self) -> bool:
-        """Whether it wrote more than `stdout_max` and the rest was dropped."""
+        """Whether the program wrote more than `stdout_max`, so that the rest was dropped."""
         return bool(self.document["stdout_truncated"])
 
     @property
@@ -213,31 +213,31 @@ class Result:
 
     @property
     def exit_code(self) -> Optional[int]:
-        """The program's own, or None if it was not the one that ended the run."""
+        """The exit code of the program, or None if it did not exit by itself."""
         code: Optional[int] = self.document["exit_code"]
         return code
 
     @property
     def signal(self) -> Optional[int]:
-        """The signal that ended it, or None."""
+        """The signal that killed the program, or None."""
         number: Optional[int] = self.document["signal"]
         return number
 
     @property
     def error(self) -> Optional[Error]:
-        """The exception that nobody caught, or None."""
+        """The uncaught exception, or None."""
         found = self.document["error"]
         return Error(found) if found else None
 
     @property
     def value(self) -> Optional[Value]:
-        """The value of the last expression, or None if there is none."""
+        """The value of the last expression, or None."""
         found = self.document["value"]
         return Value(found) if found else None
 
     @property
     def displays(self) -> list[Display]:
-        """What it displayed, in order."""
+        """What the program displayed, in order."""
         return [Display(row) for row in self.document["displays"]]
 
     @property
@@ -247,37 +247,37 @@ class Result:
 
     @property
     def enforcement(self) -> list[Enforcement]:
-        """Each field of the policy and the mechanisms that kept it."""
+        """Each field of the policy and the mechanisms that enforced it."""
         return [Enforcement(row) for row in self.document["enforcement"]]
 
     @property
     def denials(self) -> list[Denial]:
-        """What the code tried and was refused."""
+        """What the code tried and was denied."""
         return [Denial(row) for row in self.document["denials"]]
 
     @property
     def artifacts(self) -> list[Artifact]:
-        """Files that left the jail."""
+        """The exported files."""
         return [Artifact(row) for row in self.document["artifacts"]]
 
     @property
     def artifacts_skipped(self) -> list[Skipped]:
-        """Files that were named and did not leave it."""
+        """Files that should have been exported, but were not."""
         return [Skipped(row) for row in self.document["artifacts_skipped"]]
 
     @property
     def changes(self) -> list[Change]:
-        """What it changed in folders of the host."""
+        """What the code changed in folders of the host."""
         return [Change(row) for row in self.document["changes"]]
 
     @property
     def changes_skipped(self) -> list[Skipped]:
-        """What it changed there and was not written."""
+        """Changes that were not written to the host."""
         return [Skipped(row) for row in self.document["changes_skipped"]]
 
     @property
     def committed(self) -> Optional[bool]:
-        """Whether changes were written to the host; None if there were no such folders."""
+        """Whether changes were written to the host; None if the policy has no such folders."""
         done: Optional[bool] = self.document["committed"]
         return done
 
@@ -288,22 +288,22 @@ class Result:
 
     @property
     def tier(self) -> str:
-        """How strong the wall was."""
+        """The tier, which is how strong the isolation was."""
         return str(self.document["tier"])
 
     @property
     def start(self) -> Optional[str]:
-        """warm or cold; None if nothing ran."""
+        """How the run started: "warm" or "cold"; None if nothing ran."""
         how: Optional[str] = self.document["start"]
         return how
 
     @property
     def run_id(self) -> str:
-        """The name of this run in logs."""
+        """The id of this run in logs."""
         return str(self.document["run_id"])
 
     def check(self) -> Result:
-        """This result, if the program ended well; else raise Failed."""
+        """Return this result if the program succeeded, else raise Failed."""
         if not self.ok:
             error = Failed(self.headline)
             error.result = self  # type: ignore[attr-defined]
@@ -314,7 +314,7 @@ class Result:
 
     @property
     def headline(self) -> str:
-        """What became of the program, in a few words."""
+        """The outcome of the program in a few words."""
         parts = [self.status]
         if self.exit_code:
             parts.append(f"exit code {self.exit_code}")
@@ -331,12 +331,12 @@ class Result:
 
     @property
     def advice(self) -> list[str]:
-        """The error's remedy, if it has one, and a line for each denial."""
+        """The remedy of the error, if it has one, and a line for each denial."""
         remedy = self.error and self.error.remedy
         return [f"[{remedy}]", *self.denied] if remedy else self.denied
 
     def __str__(self) -> str:
-        """What a person, or a model, should read: the output, and what went wrong."""
+        """A text for people and models: the output, and what went wrong."""
         lines = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
         if self.value is not None:
             lines.append(self.value.text)
@@ -353,7 +353,7 @@ class Result:
         return f"<remit.Result {self.headline}{took}, {len(self.stdout_bytes)} bytes of stdout, {len(self.stderr_bytes)} of stderr>"
 
     def _repr_html_(self) -> str:
-        """For notebooks. All of it is foreign text, and escaped."""
+        """HTML for notebooks. All text is foreign, so it is escaped."""
         from html import escape
 
         colour = "#2a7d2a" if self.ok else "#b02a2a"
@@ -374,7 +374,7 @@ class Result:
             f"<td>{escape(', '.join(e.mechanisms))}</td></tr>"
             for e in self.enforcement
         )
-        out.append(f"<details><summary>what kept it</summary><table>{rows}</table></details></div>")
+        out.append(f"<details><summary>enforcement</summary><table>{rows}</table></details></div>")
         return "".join(out)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -382,7 +382,7 @@ class Result:
 
 
 def _tried(denial: Denial) -> str:
-    """The call, by the kernel's word; or what the code says that it was refused."""
+    """The system call that the kernel denied, or what the code reports."""
     if denial.what:
         return denial.what
     return ", ".join(f"{key} {value!r}" for key, value in denial.reported.items() if key != "errno") or denial.source

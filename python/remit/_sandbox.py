@@ -1,4 +1,4 @@
-"""Sandboxes: one jail with one interpreter, in which one cell runs after the other."""
+"""Sandboxes: one jail with one interpreter, which runs one cell after the other."""
 
 from __future__ import annotations
 
@@ -39,19 +39,20 @@ def _open(
 
 
 class Sandbox:
-    """A jail that lives on: variables, imports and files stay from cell to cell.
+    """A jail for many cells: variables, imports and files stay from cell to cell.
 
         with remit.Sandbox(memory="1G", tools=[lookup]) as sandbox:
             sandbox.run("x = lookup('answer')")
             sandbox.run("x + 1").value.json
 
-    Time, processor time and output are limited for each cell, memory, processes and disk for all of them. Folders of
-    mode rw are written, and artifacts come out, when it is closed; left by an exception, or forgotten, it
-    ends without either. One cell at a time: a second one is Busy.
+    Time, processor time and output are limited for each cell; memory, processes and disk for all cells together. When the
+    sandbox is closed, changes of folders of mode rw are written and artifacts are exported. If an exception leaves the
+    `with` block, or the sandbox is garbage-collected, neither happens. Only one cell can run at a time; a second one raises
+    Busy.
 
-    forkable: whether fork() can make branches of it. Unless said, it can if its policy can have them, which excludes
-        networks, subprocesses and folders that can be written; True insists on it, and False keeps namespaces out of the
-        jail for good.
+    forkable: whether fork() can make branches. By default it can if the policy allows branches, which excludes networks,
+        subprocesses and folders that can be written. True requires it; False means that the jail can never use
+        namespaces.
     """
 
     def __init__(
@@ -74,19 +75,19 @@ class Sandbox:
             given = convert_tools(tools)
         folder = None if artifacts is None else path_bytes("artifacts", artifacts)
         over = connection if connection is not None else shared("tier" not in made or made["tier"] != "unsafe")
-        # The last of them says why there can be no branches.
+        # _open() returns why the sandbox cannot have branches, or None.
         self._core, self._failure, self._unforkable = _open(over, made.to_json(), folder, given, forkable)
         keep(self)
 
     @classmethod
     async def open_async(cls, policy: PolicyLike = None, **arguments: Any) -> Sandbox:
-        """Sandbox(...) for asyncio, with its arguments."""
+        """Like Sandbox(...), for asyncio, with the same arguments."""
         from ._aio import in_thread
 
         return await in_thread(lambda _: cls(policy, **arguments))
 
     def submit(self, cell: Cell, interrupt_fd: int = -1) -> Result:
-        """Run a cell that is checked already."""
+        """Run a checked cell."""
         try:
             return raised_for(Result(self._core.run(*cell.arguments, interrupt_fd)))
         except self._failure as e:
@@ -103,60 +104,60 @@ class Sandbox:
         on_output: Optional[OnOutput] = None,
         on_question: Optional[Callable[[Question], Answer]] = None,
     ) -> Result:
-        """Run one cell and wait for its end. Ctrl-C interrupts it; the sandbox lives on."""
+        """Run one cell and wait for its end. Ctrl-C interrupts the cell; the sandbox stays open."""
         return self.submit(
             Cell(code, name=name, stdin=stdin, args=args, inputs=inputs, on_output=on_output, on_question=on_question)
         )
 
     async def run_async(self, code: Union[str, bytes], **arguments: Unpack[CellArguments]) -> Result:
-        """run() for asyncio; callbacks are called in another thread."""
+        """Like run(), for asyncio. Callbacks are called in another thread."""
         from ._aio import submit_async
 
         return await submit_async(self.submit, Cell(code, **arguments))
 
     def interrupt(self) -> None:
-        """KeyboardInterrupt for the cell that runs, from any thread."""
+        """Raise KeyboardInterrupt in the running cell. Can be called from any thread."""
         self._core.interrupt()
 
     def commit(self) -> Result:
-        """Write now what the cells so far have changed in folders of mode rw; the result has the changes."""
+        """Write what the cells so far have changed in folders of mode rw. The result lists the changes."""
         try:
             return raised_for(Result(self._core.commit()))
         except self._failure as e:
             raise failure_of(e) from None
 
     async def commit_async(self) -> Result:
-        """commit() for asyncio."""
+        """Like commit(), for asyncio."""
         from ._aio import in_thread
 
         return await in_thread(lambda _: self.commit())
 
     def reset(self) -> None:
-        """A fresh jail: nothing of the old one is left, and nothing was written."""
+        """Replace the jail by a fresh one. All state of the old one is lost, and no changes are written."""
         try:
             self._core.reset()
         except self._failure as e:
             raise failure_of(e) from None
 
     async def reset_async(self) -> None:
-        """reset() for asyncio."""
+        """Like reset(), for asyncio."""
         from ._aio import in_thread
 
         return await in_thread(lambda _: self.reset())
 
     def fork(self, *, artifacts: Optional[Union[str, os.PathLike[str]]] = None) -> Sandbox:
-        """A branch: an independent copy of this sandbox as it is between two cells, with its variables and files.
+        """Make a branch: an independent copy of this sandbox between two cells, with its variables and files.
 
-        What one does from then on the other does not see. A branch is a Sandbox with limits of its own, the same
-        policy and the same tools; it is closed like any other, and may have branches. Unenforceable if both would
-        share something, such as a thread or an open file, or if the policy can have no branches: docs/guide/branches.md.
+        Later changes in one do not affect the other. A branch is a Sandbox with separate limits, the same policy and the
+        same tools. It must be closed, too, and may have branches. Raises Unenforceable if both would share something, such
+        as a thread or an open file, or if the policy excludes branches: see docs/guide/branches.md.
         """
         folder = None if artifacts is None else path_bytes("artifacts", artifacts)
         if self._unforkable is not None and not self._core.closed:
             why = self._unforkable
             raise Unenforceable(
-                f"this sandbox can have no branches: {why.message}", where=why.where,
-                remedy="Leave it out. Sandbox(..., forkable=True) says so when it is opened.",
+                f"this sandbox cannot have branches: {why.message}", where=why.where,
+                remedy="Remove this from the policy. Sandbox(..., forkable=True) raises this error already when it is opened.",
             )  # fmt: skip
         branch = Sandbox.__new__(Sandbox)
         branch._failure, branch._unforkable = self._failure, None
@@ -168,18 +169,19 @@ class Sandbox:
         return branch
 
     async def fork_async(self, *, artifacts: Optional[Union[str, os.PathLike[str]]] = None) -> Sandbox:
-        """fork() for asyncio."""
+        """Like fork(), for asyncio."""
         from ._aio import in_thread
 
         return await in_thread(lambda _: self.fork(artifacts=artifacts))
 
     @property
     def closed(self) -> bool:
-        """Whether it can be used no more."""
+        """Whether the sandbox is closed."""
         return self._core.closed
 
     def close(self) -> Optional[Result]:
-        """End it properly; the result has the artifacts and changes. None if it was closed already."""
+        """Close the sandbox: write changes and export artifacts, which the result lists. Returns None if it was already
+        closed."""
         if self._core.closed:
             return None
         try:
@@ -188,13 +190,13 @@ class Sandbox:
             raise failure_of(e) from None
 
     async def close_async(self) -> Optional[Result]:
-        """close() for asyncio."""
+        """Like close(), for asyncio."""
         from ._aio import in_thread
 
         return await in_thread(lambda _: self.close())
 
     def drop(self) -> None:
-        """End it at once: nothing is written, and nothing comes out."""
+        """End the sandbox at once, without writing changes or exporting artifacts."""
         try:
             self._core.drop()
         except self._failure as e:

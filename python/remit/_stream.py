@@ -1,4 +1,4 @@
-"""The output of a run as it comes, for `async for`."""
+"""The output of a run as it arrives, for `async for`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Output:
 
 
 class Stream:
-    """A run whose output is iterated over; `result` is there behind the last piece.
+    """A run whose output can be iterated over. After the last piece, `result` is the result.
 
-    It begins with the first step. Who leaves it early, by `break` or an exception, should
-    close it (`async with`, or `await stream.aclose()`), which interrupts the run.
+    The run starts with the first iteration. If the loop may end early, by `break` or an exception, close the stream (`async
+    with`, or `await stream.aclose()`), which interrupts the run.
     """
 
     def __init__(self, submit: Callable[[Any, int], Result], code: Union[str, bytes], arguments: JobArguments):
@@ -52,14 +52,14 @@ class Stream:
 
     @property
     def result(self) -> Result:
-        """What became of the program."""
+        """The result of the program."""
         if self._result is None:
-            raise RuntimeError("there is no result before the last piece of output")
+            raise RuntimeError("the result is only available after the last piece of output")
         return self._result
 
     async def _iterate(self) -> AsyncIterator[Output]:
         if self._loop is not None:
-            raise RuntimeError("a stream can be iterated over only once")
+            raise RuntimeError("a stream can only be iterated over once")
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.ensure_future(submit_async(self._submit, self._job))
         self._task.add_done_callback(lambda _: self._pieces.put_nowait(None))
@@ -77,7 +77,7 @@ class Stream:
         return self._iterate()
 
     async def aclose(self) -> None:
-        """Interrupt the run, if it lasts, and wait for its end."""
+        """Interrupt the run, if it is still running, and wait for its end."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             try:

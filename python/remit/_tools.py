@@ -1,4 +1,4 @@
-"""Tools: functions of the host that code may call, each call in a thread of its own."""
+"""Tools: functions of the host that code may call. Each call runs in a separate thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Answer = Union[bool, str]
 
-# The order is that of enum remit_approval and enum remit_answer.
+# In the order of enum remit_approval and enum remit_answer.
 APPROVALS = "never", "always", "first"
 ANSWERS = "no", "once", "run", "always"
 
@@ -49,16 +49,16 @@ def _schema(annotation: Any, place: str) -> dict[str, Any]:
 
 
 def schema_of(function: Callable[..., Any], name: str) -> dict[str, Any]:
-    """A JSON Schema of the arguments, from the type hints, which all of them need."""
+    """Make a JSON Schema of the arguments from their type hints. Every argument must have one."""
     try:
         hints = typing.get_type_hints(function)
     except NameError as e:
-        raise TypeError(f"tool {name}: a type hint names something that is not there: {e}") from None
+        raise TypeError(f"tool {name}: a type hint uses an undefined name: {e}") from None
     properties, required = {}, []
     for parameter in inspect.signature(function).parameters.values():
         place = f"tool {name}: argument {parameter.name!r}"
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise TypeError(f"{place}: it must have a name that the code can give it")
+            raise TypeError(f"{place}: it must be possible to pass it by name")
         if parameter.name not in hints:
             raise TypeError(f"{place}: it needs a type hint, made of {SUPPORTED}")
         properties[parameter.name] = _schema(hints[parameter.name], place)
@@ -70,8 +70,8 @@ def schema_of(function: Callable[..., Any], name: str) -> dict[str, Any]:
 class Tool:
     """A function of the host that code may call by its name.
 
-    function: with type hints for all arguments; what it returns has to be JSON. It may be `async`.
-    approval: when on_question is asked: "never", "always", or "first" for the first call of a run.
+    function: a function with type hints for all arguments, whose result can be converted to JSON. It may be `async`.
+    approval: when on_question is called: "never", "always", or "first", which means only before the first call of a run.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Tool:
         self.function = function
         self.name = str(name or getattr(function, "__name__", ""))
         if not self.name.isidentifier():
-            raise ValueError(f"{self.name!r} is no name for a tool: it must be an identifier")
+            raise ValueError(f"{self.name!r} cannot be the name of a tool: it must be an identifier")
         if approval not in APPROVALS:
             raise ValueError(f"tool {self.name}: approval={approval!r}: it must be one of {', '.join(map(repr, APPROVALS))}")
         self.approval = approval
@@ -101,7 +101,7 @@ class Tool:
             if inspect.isawaitable(value):
                 value = _await(value)
             reply = json.dumps(value, allow_nan=False).encode()
-        except Exception as e:  # it is the code's to see
+        except Exception as e:  # the code sees the error
             call.fail(f"{type(e).__name__}: {e}".replace("\0", "").encode(errors="replace"))
             return
         call.reply(reply)
@@ -110,7 +110,7 @@ class Tool:
         threading.Thread(target=self._run_call, args=(call, arguments), name=f"remit {self.name}", daemon=True).start()
 
     def for_core(self) -> tuple[bytes, bytes, bytes, int, Callable[[_core.Call, bytes], None]]:
-        """As the extension takes it."""
+        """The form for the extension."""
         schema = json.dumps(self.schema).encode()
         return self.name.encode(), self.description.encode(), schema, APPROVALS.index(self.approval), self._start_call
 
@@ -125,7 +125,8 @@ def _await(value: Any) -> Any:
 
 
 class Question:
-    """Something the code wants that needs an answer: `kind` is "tool" or "host", `detail` a tool's arguments as JSON."""
+    """A request of the code that must be approved: `kind` is "tool" or "host", `subject` is its name, `detail` the
+    arguments of a tool as JSON."""
 
     def __init__(self, kind: str, subject: str, detail: Optional[str]):
         self.kind = kind
@@ -141,12 +142,12 @@ def convert_tools(tools: Iterable[Union[Tool, Callable[..., Any]]]) -> tuple[Any
     names = [tool.name for tool in made]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"tools: two of them are called {name!r}")
+            raise ValueError(f"tools: two tools have the name {name!r}")
     return tuple(tool.for_core() for tool in made)
 
 
 def question_callback(on_question: Optional[Callable[[Question], Answer]]) -> Optional[Callable[..., int]]:
-    """Answers are False, True (this once), or "run" or "always"."""
+    """Convert the answers False, True (once), "run" and "always"."""
     if on_question is None:
         return None
     if not callable(on_question):
@@ -159,6 +160,6 @@ def question_callback(on_question: Optional[Callable[[Question], Answer]]) -> Op
             return int(answer)
         if answer in ANSWERS:
             return ANSWERS.index(answer)
-        raise TypeError(f"on_question answered {answer!r}: it must be True, False or one of {', '.join(map(repr, ANSWERS))}")
+        raise TypeError(f"on_question returned {answer!r}: it must be True, False or one of {', '.join(map(repr, ANSWERS))}")
 
     return answer_question

@@ -1,8 +1,8 @@
-"""Capability policies as mellea has them, and environments that keep them.
+"""Capability policies with mellea's interface, and environments that enforce them.
 
-The names, fields, types and order are mellea's, so that code written for it reads the same
-here; docs/guide/compat-mellea.md lists where the meaning differs, always towards the safe side.
-`remit.compat.mellea` puts all of it into mellea itself.
+Names, fields, types and order are those of mellea, so that code written for mellea can be reused.
+docs/guide/compat-mellea.md lists differences in meaning, all of which are safer. `remit.compat.mellea` installs all of this
+into mellea.
 """
 
 from __future__ import annotations

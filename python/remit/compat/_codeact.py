@@ -1,4 +1,4 @@
-"""What the CodeAct providers of agent-framework are given: mounts, domains and limits, and the policy that is made of them."""
+"""The arguments of agent-framework's CodeAct providers: mounts, domains and limits, and their conversion into a policy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Item = TypeVar("Item")
 
 
 class FileMount(NamedTuple):
-    """A folder of the host, and where the code finds it.
+    """A folder of the host, and its path in the jail.
 
-    mode: "overlay" (the code may write, and all of it is thrown away), "read-only", or "read-write" (what it wrote is
-    there after a run that ended well, and comes back as files). write_bytes_limit: of all that it may write there.
+    mode: "overlay" (changes are discarded), "read-only", or "read-write" (after a successful run changes are written to the
+    host, and returned as files). write_bytes_limit: the most bytes that the code may write there.
     """
 
     host_path: Union[str, Path]
@@ -33,7 +33,7 @@ class FileMount(NamedTuple):
 
 
 class AllowedDomain(NamedTuple):
-    """A host that the code may reach: "api.example.com", with or without a port or "https://" before it."""
+    """A host that the code may reach: "api.example.com", optionally with a port or with "https://" before it."""
 
     target: str
     methods: Optional[Tuple[str, ...]] = None
@@ -45,7 +45,7 @@ AllowedDomainInput = Union[str, Tuple[str, Union[str, Sequence[str]]], AllowedDo
 
 @dataclass(frozen=True)
 class ProcessExecutionLimits:
-    """Limits of one call, by the names of agent-framework's local CodeAct. Those of files are for what comes back."""
+    """Limits of one call, with the names of agent-framework's local CodeAct. Limits of files apply to returned files."""
 
     timeout_seconds: float = 10.0
     max_code_bytes: int = 64 * 1024
@@ -56,7 +56,7 @@ class ProcessExecutionLimits:
     max_total_captured_file_bytes: int = 25 * 1024 * 1024
 
 
-# What each limit is in a policy.
+# The policy field of each limit.
 LIMITS = {
     "timeout_seconds": "timeout",
     "max_code_bytes": "code_max",
@@ -64,12 +64,12 @@ LIMITS = {
     "max_stderr_bytes": "stderr_max",
     "max_result_bytes": "value_max",
 }
-# Of Monty's resource limits those that a CPython can be held to.
+# Those of Monty's resource limits that can be enforced for CPython.
 RESOURCES = {"max_duration_secs": "timeout", "max_memory": "memory"}
 
 
 def each(given: Any, is_one: Callable[[Any], bool]) -> List[Any]:
-    """One, or several."""
+    """Return a list of one or several items."""
     return [given] if is_one(given) else list(given)
 
 
@@ -77,7 +77,7 @@ def each(given: Any, is_one: Callable[[Any], bool]) -> List[Any]:
 
 
 def mount_path(path: str) -> str:
-    """Absolute, and without what would be another spelling of it."""
+    """Normalise the path in the jail."""
     raw = path.strip().replace("\\", "/")
     if not raw:
         raise ValueError("mount_path must not be empty")
@@ -90,7 +90,7 @@ def mount_path(path: str) -> str:
 
 
 def folder(path: Union[str, Path]) -> Path:
-    """A folder that is there, by its real name; a link could be led elsewhere between now and a run."""
+    """An existing folder, by its real path. Symbolic links are refused, since they could be changed before a run."""
     named = Path(path).expanduser()
     if named.is_symlink():
         raise ValueError(f"{path} is a symbolic link: name the folder that it leads to")
@@ -100,7 +100,7 @@ def folder(path: Union[str, Path]) -> Path:
 
 
 def _is_mount(given: Any) -> bool:
-    # Those of other providers have the same names, and mean the same.
+    # Mounts of other providers have the same attributes with the same meaning.
     return isinstance(given, str) or hasattr(given, "mount_path") or (
         isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], (str, Path)) and isinstance(given[1], str)
     )
@@ -136,12 +136,12 @@ PORTS = {"https": 443, "http": 80}
 
 
 def domain_target(target: str) -> str:
-    """In its one form: host, or host:port. What cannot be kept is refused, and not left out."""
+    """Normalise to HOST or HOST:PORT. What cannot be enforced is refused."""
     found = _TARGET.fullmatch(target.strip().lower())
     if not found:
         raise ValueError(
             f"allowed domain {target!r}: it must be a host, HOST:PORT, http://HOST or https://HOST. "
-            "A path cannot be kept: requests inside of TLS are not seen"
+            "A path cannot be enforced, since requests in TLS cannot be inspected"
         )
     port = found["port"] or (PORTS[found["scheme"]] if found["scheme"] else None)
     return f"{found['host']}:{port}" if port else found["host"]
@@ -152,7 +152,7 @@ def _is_domain(given: Any) -> bool:
         return True
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], str):
         return False
-    # Two hosts are two domains; a host and a method, or several, are one.
+    # A tuple of two hosts is two domains; a tuple of a host and methods is one.
     return not isinstance(given[1], str) or given[1].isalpha()
 
 
@@ -169,7 +169,7 @@ def domains(given: Union[AllowedDomainInput, Sequence[AllowedDomainInput]]) -> L
             methods = tuple(sorted({m.strip().upper() for m in named}))
         target = domain_target(target)
         if methods and not target.endswith(":80"):
-            raise ValueError(f"methods of {target} cannot be kept: requests inside of TLS are not seen. Name http://{target.split(':')[0]}")
+            raise ValueError(f"methods of {target} cannot be enforced, since requests in TLS cannot be inspected. Use http://{target.split(':')[0]}")
         out.append(AllowedDomain(target, methods))
     return out
 
@@ -188,19 +188,19 @@ def resources(given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     out = {}
     for name, value in (given or {}).items():
         if name not in RESOURCES:
-            raise ValueError(f"resource_limits: {name!r} cannot be kept here: it must be one of {', '.join(map(repr, RESOURCES))}")
+            raise ValueError(f"resource_limits: {name!r} cannot be enforced: it must be one of {', '.join(map(repr, RESOURCES))}")
         out[RESOURCES[name]] = value
     return out
 
 
 def base_policy(limits: ProcessExecutionLimits, own: Policy) -> Policy:
-    """The limits, and over them what was said in Remit's own words."""
+    """The policy of the limits, overridden by Remit's fields."""
     named: Dict[str, Any] = {keyword: getattr(limits, name) for name, keyword in LIMITS.items()}
     return Policy({**Policy(**named), **own})
 
 
 def run_policy(base: Policy, file_mounts: Iterable[FileMount], allowed: Iterable[AllowedDomain]) -> Policy:
-    """That of one call."""
+    """The policy of one call."""
     fields: Dict[str, Any] = {}
     made = [
         {"host": os.fspath(m.host_path), "jail": m.mount_path, "mode": MODES[m.mode], **({"max_bytes": m.write_bytes_limit} if m.write_bytes_limit else {})}

@@ -1,4 +1,5 @@
-"""The mode "unsafe_in_process": this interpreter runs the code, in the agent's own event loop. For debugging, never for code that nobody has read."""
+"""The mode "unsafe_in_process": this interpreter runs the code, in the agent's event loop. Use it only for debugging, never
+for unreviewed code."""
 
 from __future__ import annotations
 
@@ -34,14 +35,14 @@ def _namespace(setup: Setup) -> Dict[str, Any]:
 
     async def call_tool(name: str, /, **arguments: Any) -> Any:
         if name not in functions:
-            raise NameError(f"there is no tool {name!r}")
+            raise NameError(f"no tool has the name {name!r}")
         return await functions[name](**arguments)
 
     return {"__name__": "__main__", "asyncio": asyncio, "call_tool": call_tool, **functions}
 
 
 async def _run(code: str, namespace: Dict[str, Any]) -> Any:
-    """The value of the last expression."""
+    """Run the code and return the value of its last expression."""
     tree = ast.parse(code, "main.py")
     last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None  # type: ignore[attr-defined]
     value = None
@@ -53,7 +54,7 @@ async def _run(code: str, namespace: Dict[str, Any]) -> Any:
 
 
 async def execute_here(setup: Setup, code: str) -> List[Any]:
-    """Contents as of a call that has a wall. Only code that waits can be over its time."""
+    """Return the same contents as a jailed call. The timeout can only interrupt code that awaits."""
     allowed = setup.policy["allowed_imports"] if "allowed_imports" in setup.policy else None
     wrong = [name for name in imports(code) if allowed is not None and name not in allowed]
     if wrong:

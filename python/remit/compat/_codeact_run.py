@@ -1,4 +1,4 @@
-"""One call of execute_code: the tools of agent-framework as tools of a run, and the run's result as its contents."""
+"""One call of execute_code: offers agent-framework's tools to a run, and converts the result into contents."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .._tools import Tool
 from ._codeact import OUTPUT, AllowedDomain, FileMount, ProcessExecutionLimits, run_policy
 from ._tool import time_allowed
 
-NOTHING = "The code ran, and printed nothing."
+NOTHING = "The code ran and printed nothing."
 NOTES_MAX = 20
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a call is made of; it does not change while it lasts."""
+    """The settings of a call, which do not change during the call."""
 
     tools: Mapping[str, Any]
     mounts: Tuple[FileMount, ...]
@@ -44,7 +44,7 @@ class Setup:
 
 # ---- tools ----
 
-# What Remit checks of a schema; all else is checked by the framework, which is called behind it.
+# Keywords that Remit checks. The framework checks the others afterwards.
 _PLAIN = {
     "type", "required", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
     "minItems", "maxItems", "minProperties", "maxProperties", "$ref", "title", "description", "default",
@@ -53,7 +53,7 @@ _SEVERAL = {"properties", "$defs", "definitions"}
 
 
 def checked(schema: Any) -> Any:
-    """A schema without the words that Remit would refuse."""
+    """Remove keywords that Remit would refuse."""
     if not isinstance(schema, dict):
         return schema
     out: Dict[str, Any] = {}
@@ -70,7 +70,7 @@ def checked(schema: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Data that JSON can hold, as the framework's own models dump themselves; else the text of it."""
+    """Convert to JSON data: models by their own methods, other objects to text."""
 
     def more(one: Any) -> Any:
         for method in ("model_dump", "to_dict", "isoformat"):
@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
 
 
 class ToolHost:
-    """Calls tools in the event loop of the agent, and in its context, so that they are spans below that of execute_code."""
+    """Calls tools in the agent's event loop and context, so that they become spans below execute_code."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -99,21 +99,22 @@ class ToolHost:
             finally:
                 self._waiting.discard(future)
 
-        # An argument that there is not is dropped by the framework; here it is a mistake of the code.
+        # The framework drops unknown arguments; here they are an error of the code.
         schema = {"additionalProperties": False, **checked(tool.parameters())}
         return Tool(call, name=name, description=str(tool.description or ""), schema=schema)
 
     def close(self) -> None:
-        """Nobody waits for them any more."""
+        """Cancel all calls."""
         for future in list(self._waiting):
             future.cancel()
 
 
-# ---- files that come back ----
+# ---- returned files ----
 
 
 def _read(root: str, relative: str, most: int) -> Optional[bytes]:
-    """A regular file of one name below a folder, with no link on the way to it. None if it is no such, or longer."""
+    """Read a file below a folder. Returns None if it is not a regular file with a single hard link, if a symbolic link is
+    in its path, or if it is too long."""
     with ExitStack() as stack:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
@@ -136,7 +137,7 @@ def _read(root: str, relative: str, most: int) -> Optional[bytes]:
 
 
 class Captured:
-    """Files as contents, up to the limits; one that is left out is named."""
+    """Collects files as contents, up to the limits. Omitted files are mentioned."""
 
     def __init__(self, setup: Setup) -> None:
         self._left = setup.limits.max_total_captured_file_bytes
@@ -149,10 +150,10 @@ class Captured:
 
     def add(self, path: str, root: str, relative: str, media_type: Optional[str] = None) -> None:
         if not self._files:
-            return self.omit(path, "there are more files than a call may return")
+            return self.omit(path, "too many files for one call")
         data = _read(root, relative, min(self._most, self._left))
         if data is None:
-            return self.omit(path, f"it has more than {self._most} bytes, the limit of a file, or all have more than a call may return")
+            return self.omit(path, f"larger than {self._most} bytes (the limit of a file), or all files together exceed the limit of a call")
         self._left -= len(data)
         self._files -= 1
         kind = media_type or mimetypes.guess_type(path)[0] or "application/octet-stream"
@@ -192,7 +193,7 @@ def _value(result: Result) -> List[Any]:
 
 
 def _images(result: Result) -> List[Any]:
-    """Figures, and other images that were displayed."""
+    """Figures, and other displayed images."""
     bundles = [display.mime for display in result.displays] + ([result.value.mime] if result.value else [])
     return [
         Content.from_data(data=base64.b64decode(data), media_type=kind)
@@ -240,16 +241,16 @@ def _invalid(why: str) -> List[Any]:
 
 
 async def execute(setup: Setup, code: str) -> List[Any]:
-    """Run the code; what the code does wrong is a content, and what cannot be kept is raised."""
+    """Run the code. Its errors become contents; a policy that cannot be enforced raises."""
     try:
         size = len(code.encode())
     except UnicodeEncodeError as e:
-        return _invalid(f"it is no text: {e}")
+        return _invalid(f"not valid text: {e}")
     most = setup.policy["code_bytes"]
     if isinstance(most, int) and size > most:
-        return _invalid(f"it has {size} bytes, and {most} are allowed")
+        return _invalid(f"it has {size} bytes (limit {most})")
     if not code.strip():
-        return _invalid("there is none")
+        return _invalid("the code is empty")
     with ExitStack() as stack:
         mounts, artifacts = list(setup.mounts), None
         if has_output(mounts):
@@ -267,5 +268,5 @@ async def execute(setup: Setup, code: str) -> List[Any]:
 
 
 def has_output(mounts: List[FileMount]) -> bool:
-    """Whether there is a folder /output that is nobody's: where there are files at all, and none was mounted there."""
+    """Whether the call gets a temporary folder /output: if it has any mounts, and none at this path."""
     return bool(mounts) and all(mount.mount_path != OUTPUT for mount in mounts)

@@ -1,4 +1,4 @@
-"""What a model is told about execute_code. Paths of the host and values of variables are not in it."""
+"""The instructions for models about execute_code. They contain no paths of the host and no values of variables."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any, List, Mapping, Optional, Sequence, Union
 
 from ._codeact import OUTPUT, AllowedDomain, FileMount
 
-HOW = """Each call is a fresh CPython process in a jail: nothing is kept between calls but files in read-write mounts.
-The code may use the whole language and `await` at its top level. You get back what it prints, the value of its last
-expression, and the error if there was one."""
+HOW = """Each call runs a fresh CPython process in a jail: only files in read-write mounts are kept between calls. The code may
+use the whole language, and `await` at its top level. You get back what it prints, the value of its last expression, and
+the error if it fails."""
 
-TOOLS = """Registered tools are functions there, with nothing to import. Await them and name the arguments:
-`result = await tool_name(param=value)`. `await call_tool("tool_name", param=value)` is the same. Several at once, with
-`import asyncio`: `a, b = await asyncio.gather(tool_a(...), tool_b(...))`. What goes wrong in one is a `ToolError`, which can be caught."""
+TOOLS = """Registered tools are defined as functions; there is nothing to import. Await them and name the arguments:
+`result = await tool_name(param=value)`. `await call_tool("tool_name", param=value)` is the same. To call several at once,
+use `import asyncio`: `a, b = await asyncio.gather(tool_a(...), tool_b(...))`. A tool that fails raises `ToolError`, which
+can be caught."""
 
 HIDDEN = "Registered tools are not exposed separately: use `execute_code` when you need them."
 VISIBLE = "Some tools may also be exposed directly; prefer `execute_code` to combine them with loops, conditions and data."
@@ -53,8 +54,8 @@ def tools_text(tools: Mapping[str, Any], form: Union[str, Mapping[str, str]]) ->
 
 def files_text(mounts: Sequence[FileMount], has_output: bool) -> str:
     if not mounts:
-        return "No files of the host can be reached. `/workspace`, the current folder, is empty at first and gone after the call."
-    lines = ["Folders that the code finds, beside its own `/workspace`, which is gone after the call:"]
+        return "The code cannot access files of the host. The current folder, `/workspace`, is empty at first and removed after the call."
+    lines = ["The code can use these folders, besides `/workspace`, which is removed after the call:"]
     for mount in mounts:
         limit = f", at most {mount.write_bytes_limit} bytes written" if mount.write_bytes_limit else ""
         lines.append(f"- `{mount.mount_path}` ({mount.mode}{limit})")
@@ -71,8 +72,8 @@ def network_text(domains: Sequence[AllowedDomain], is_open: Optional[str]) -> st
     if is_open:
         return is_open
     if not domains:
-        return "There is no network."
-    lines = ["Only these hosts can be reached:"]
+        return "The code has no network."
+    lines = ["The code can only reach these hosts:"]
     lines += [f"- `{domain.target}`" + (f": {', '.join(domain.methods)}" if domain.methods else "") for domain in domains]
     return "\n".join(lines)
 
@@ -80,9 +81,9 @@ def network_text(domains: Sequence[AllowedDomain], is_open: Optional[str]) -> st
 def instructions(tools: str, files: str, network: str, timeout: str, is_visible: bool) -> str:
     return (
         "You have one primary tool: `execute_code`. It runs Python.\n\n"
-        f"{HOW}\nA call may take {timeout}; the time of tools does not count.\n\n{TOOLS}\n\n"
+        f"{HOW}\nA call may take {timeout}, not counting the time of tools.\n\n{TOOLS}\n\n"
         f"Registered tools:\n{tools}\n\nFiles:\n{files}\n\nNetwork:\n{network}\n\n"
-        f"Prefer one call for each request, with several steps in it.\n\n{VISIBLE if is_visible else HIDDEN}\n"
+        f"Prefer one call with several steps for each request.\n\n{VISIBLE if is_visible else HIDDEN}\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Environments: where code runs, by tier. Without a tier it is the safe one."""
+"""Environments: where code runs, by tier. The default tier is the safe one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._result import Result
 from ._policy import DOCKER_POLICY, LOCAL_POLICY, WORKSPACE, CapabilityPolicy, to_policy
 from ._translate import ExecutionResult, members, refused, skipped
 
-# tier: the tier of Remit, and the policy where none is given
+# mellea's tier: Remit's tier, and the default policy
 _TIERS: Dict[str, Tuple[str, CapabilityPolicy]] = {
     "static": ("static", CapabilityPolicy()),
     "local": ("local", LOCAL_POLICY),
@@ -28,14 +28,14 @@ _TIERS: Dict[str, Tuple[str, CapabilityPolicy]] = {
 }
 TIERS = (*_TIERS, "unsafe_in_process")
 
-# The code starts in the workspace; those who name a folder want to start there. It is a file, so that
-# tracebacks have its lines.
+# Code starts in the workspace, so this program changes to the folder that the caller has chosen. It runs the code from a
+# file, so that tracebacks have source lines.
 _START = "__import__('os').chdir({folder!r}); exec(compile(open({path!r}, encoding='utf-8').read(), {path!r}, 'exec'))"
 
 
 def warn_of_docker(tier: str, stacklevel: int) -> None:
     warnings.warn(
-        f"the tier {tier!r} is no container here: the code runs in Remit's tier 'local', by the same policy",
+        f"the tier {tier!r} is not a container here: the code runs in Remit's tier 'local', with the same policy",
         UserWarning, stacklevel=stacklevel + 1,
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ def warn_of_docker(tier: str, stacklevel: int) -> None:
 def _walled_policy(tier: str, policy: Any, timeout: Optional[float], folder: Optional[str]) -> Policy:
     made = to_policy(policy, timeout=timeout)
     if tier == "landlock":
-        # What this tier cannot keep has to be lifted by name: its preset does.
+        # The preset of this tier lifts the fields that it cannot enforce.
         document = {k: v for k, v in made.to_dict().items() if k not in ("filesystem_write_roots", "memory_fallback", "cpu_fallback")}
         return Policy({"preset": "landlock", **document})
     made = made.but(tier=tier)  # type: ignore[arg-type]
@@ -56,14 +56,14 @@ def run(
     code: str, tier: str, policy: Any, *, timeout: Optional[float], allowed_imports: Optional[List[str]],
     folder: Optional[str], export_dir: Optional[str], inputs: Optional[Dict[str, Any]] = None,
 ) -> Result:  # fmt: skip
-    """Run code as an environment does; a folder is where it starts, and what it changes there stays if it ends well."""
+    """Run code for an environment. It starts in `folder`, where its changes stay if it succeeds."""
     made = _walled_policy(tier, policy, timeout, folder)
     if allowed_imports:
         made = made.but(allow_import=allowed_imports)
     files = dict(inputs or {})
     if folder and tier != "static":
         path = f"{WORKSPACE}/main.py"
-        # The validator looks at what it is given, so it has to be given the code itself.
+        # The validator must see the code itself, so check the code first.
         if allowed_imports:
             checked = submit_shared(Job(code, policy=made.but(tier="static", write=[])))
             if checked.status == "rejected" and checked.error and checked.error.name == "ImportError":
@@ -76,11 +76,11 @@ def run(
 
 
 class Environment:
-    """A place where code runs, of one tier, by one policy.
+    """An environment for code, with one tier and one policy.
 
-    tier: "local" if None. The tiers without a wall must be named, and warn: "local_unsafe" (a process of
-        the host), and "unsafe_in_process" (this very interpreter: validator and output capture only).
-    allowed_imports: modules the code may import, and no others. None or []: all.
+    tier: "local" if None. The tiers without isolation must be chosen explicitly, and warn: "local_unsafe" (a process of the
+        host) and "unsafe_in_process" (this interpreter; only the validator and the capture of output apply).
+    allowed_imports: the only modules that the code may import. None or []: all.
     working_directory: a folder of the host in which the code starts, and which it may change.
     """
 
@@ -103,7 +103,7 @@ class Environment:
         self.export_dir = export_dir
         if self.tier in ("local_unsafe", "unsafe_in_process"):
             warnings.warn(
-                f"the tier {self.tier!r} has no wall: this code can do all that you can",
+                f"the tier {self.tier!r} has no wall: this code can do everything that you can do",
                 UserWarning, stacklevel=_stacklevel,
             )  # fmt: skip
         if self.tier in ("docker", "docker_unsafe"):
@@ -111,11 +111,11 @@ class Environment:
 
     @property
     def execution_mode(self) -> str:
-        """The tier that the code really runs in."""
+        """The tier in which the code really runs."""
         return {"docker": "local", "docker_unsafe": "local"}.get(self.tier, self.tier)
 
     def unenforced_capabilities(self) -> List[str]:
-        """The fields of the policy that this tier does not keep: none, if it has a wall."""
+        """The fields of the policy that this tier does not enforce: none, if it has a wall."""
         if self.tier == "unsafe_in_process":
             kept = {"stdout_max_bytes", "stderr_max_bytes"}
         elif self.tier == "local_unsafe":
@@ -125,7 +125,7 @@ class Environment:
         return [name for name in self.policy.enforced_capabilities() if name not in kept]
 
     def execute(self, code: str, timeout: Optional[int] = None) -> ExecutionResult:
-        """Run the code and say what became of it."""
+        """Run the code and return the result."""
         if not isinstance(code, str):
             raise TypeError(f"code must be str, not {type(code).__name__}")
         shape = {"execution_mode": self.execution_mode, "working_directory": self.working_directory}
@@ -167,5 +167,5 @@ def make_execution_environment(
     working_directory: Optional[str] = None,
     export_dir: Optional[Path] = None,
 ) -> Environment:
-    """An environment by the name of its tier."""
+    """Create an environment by the name of its tier."""
     return Environment(allowed_imports, policy, working_directory, tier, export_dir, _stacklevel=3)

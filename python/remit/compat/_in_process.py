@@ -1,4 +1,4 @@
-"""The tier "unsafe_in_process": this interpreter runs the code. For debugging what others wrote, never for code that nobody has read."""
+"""The tier "unsafe_in_process": this interpreter runs the code. Use it only for debugging, never for unreviewed code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._translate import skipped, truncated
 
 
 def imports(code: str) -> List[str]:
-    """The modules it names, in their order."""
+    """The modules that the code imports, in order."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -27,7 +27,7 @@ def imports(code: str) -> List[str]:
 
 
 def run_here(code: str, policy: Any, allowed_imports: Optional[List[str]]) -> Dict[str, Any]:
-    """Run it in a module of its own; what it prints is captured, and nothing else is held back."""
+    """Run the code in a separate namespace and capture its output. Nothing is isolated."""
     wrong = [name for name in imports(code) if name not in allowed_imports] if allowed_imports else []
     if wrong:
         return skipped(f"Unauthorized imports detected: {', '.join(wrong)}")

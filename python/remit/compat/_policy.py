@@ -1,4 +1,4 @@
-"""The capability policy of mellea, with every field kept, and how it becomes a policy of Remit."""
+"""The capability policy of mellea with every field enforced, and its conversion into a policy of Remit."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Roots = Union[List[Path], Literal["all"], None]
 
 # The folder in which the code starts and may write.
 WORKSPACE = "/workspace"
-# The least that the keeper takes; what is below is cut here.
+# The smallest values that the keeper accepts. Smaller limits are applied here.
 LEAST_OUTPUT = 1024
 LEAST_TIMEOUT = 0.001
 
 
 @dataclass
 class Artifact:
-    """A file that the code has made and that is on the host now."""
+    """A file that the code has created and that is now on the host."""
 
     path: Path
     size_bytes: Optional[int] = None
@@ -30,12 +30,11 @@ class Artifact:
 
 @dataclass
 class CapabilityPolicy:
-    """What code may do. The first fields are mellea's, in its order; each of them is kept.
+    """What code may do. The first fields are those of mellea, in its order; all of them are enforced.
 
-    Three mean something safer than there: roots that are None are the private workspace only
-    (unrestricted is the word "all", which only a tier without a wall can give);
-    env_var_access=True gives the variables of `env` and no others; package_installation=True
-    lets `packages` be installed before the run, and never by the code.
+    Three are safer than in mellea: roots that are None allow only the private workspace ("all" means unrestricted, which
+    only a tier without a wall accepts); env_var_access=True allows only the variables of `env`; with
+    package_installation=True, `packages` are installed before the run, never by the code.
     """
 
     filesystem_read_roots: Roots = None
@@ -49,7 +48,7 @@ class CapabilityPolicy:
     stderr_max_bytes: Optional[int] = None
     artifact_export_paths: List[Path] = field(default_factory=list)
     packages: List[str] = field(default_factory=list)
-    # Remit's own.
+    # Fields of Remit.
     env: Dict[str, str] = field(default_factory=dict)
     network_allow: List[str] = field(default_factory=list)
     memory_bytes: Union[int, str, None] = None
@@ -76,11 +75,11 @@ class CapabilityPolicy:
     ENFORCED_disk_bytes: ClassVar[bool] = True
 
     def enforced_capabilities(self) -> List[str]:
-        """The fields that are kept: all of them, on the tiers with a wall."""
+        """The fields that are enforced: all of them, in the tiers with a wall."""
         return [name for name, kept in _flags(type(self)) if kept]
 
     def unenforced_capabilities(self) -> List[str]:
-        """The fields that only say something: none, unless a subclass adds some."""
+        """The fields that are not enforced: none, unless a subclass adds some."""
         return [name for name, kept in _flags(type(self)) if not kept]
 
 
@@ -107,7 +106,7 @@ def _row(*true: str) -> Dict[str, bool]:
 
 
 _WALLED = "execute_code", "timeout_enforcement", "import_allowlist", "policy_applied", "package_installation"
-# What each tier does when it runs on Remit: the docker names are no containers there.
+# What each tier does on Remit. The docker tiers are not containers there.
 COMPATIBILITY_MATRIX: Dict[str, Dict[str, bool]] = {
     "static": _row("import_allowlist"),
     "local_unsafe": _row("execute_code", "timeout_enforcement", "import_allowlist"),
@@ -122,14 +121,14 @@ COMPATIBILITY_MATRIX: Dict[str, Dict[str, bool]] = {
 def _roots(name: str, roots: Any) -> List[str]:
     if roots == "all":
         raise PolicyError(
-            f'{name}="all": no tier with a wall gives all of the host', where=name,
-            remedy='Name the folders, or name the tier "local_unsafe", which has no wall.',
+            f'{name}="all": no tier with a wall can allow all of the host', where=name,
+            remedy='Name the folders, or choose the tier "local_unsafe", which has no wall.',
         )  # fmt: skip
     return [str(path) for path in roots or []]
 
 
 def _exports(paths: Any) -> List[str]:
-    """Patterns of the workspace; an absolute path has to lie in it."""
+    """Convert to patterns in the workspace. An absolute path must be inside it."""
     out = []
     for path in map(str, paths):
         inside = path.removeprefix(WORKSPACE + "/")
@@ -140,7 +139,7 @@ def _exports(paths: Any) -> List[str]:
 
 
 def to_policy(capabilities: Any, *, timeout: Optional[float] = None) -> Policy:
-    """The policy of Remit that keeps a CapabilityPolicy: ours, or mellea's, which has fewer fields."""
+    """Convert a CapabilityPolicy, of this module or of mellea, which has fewer fields, into a policy of Remit."""
     c = capabilities
     fields: Dict[str, Any] = {
         "read": _roots("filesystem_read_roots", c.filesystem_read_roots),
@@ -163,8 +162,8 @@ def to_policy(capabilities: Any, *, timeout: Optional[float] = None) -> Policy:
             fields[keyword] = getattr(c, name)
     if getattr(c, "network_allow", None):
         fields["allow_host"] = list(c.network_allow)
-    # Limits that the caller did not name are ours: where no cgroup keeps them for all processes together,
-    # a limit for each is enough, and the result says so.
+    # Limits that the caller did not set are Remit's defaults. If no cgroup can enforce them for all processes together, a
+    # limit for each process is enough, which the result shows.
     if "memory" not in fields:
         fields["memory_fallback"] = "per_process"
     if "cpu" not in fields:

@@ -1,7 +1,7 @@
-"""The half of RemitPythonExecutor that lives in the jail: tools as functions, variables, and what may be imported.
+"""The part of RemitPythonExecutor that runs in the jail: tools as functions, variables, and the check of imports.
 
-It is no module here: its text is run behind that of _typed.py, in a module that has `bridge`, the one function of the
-host, and `namespace`, that of the code. All of it is for the code's convenience, and none of it a wall.
+This file is not imported: its text runs after that of _typed.py, in a module with `bridge`, the only function of the host,
+and `namespace`, the namespace of the code. It serves only convenience, not isolation.
 """
 
 import builtins
@@ -20,7 +20,7 @@ _authorized: "List[str]" = []
 
 
 class FinalAnswerException(BaseException):
-    """Ends the code when it has given its answer; no `except Exception` stops it."""
+    """Ends the code once it has given its answer; `except Exception` does not catch it."""
 
 
 def _tool(name: str) -> "Callable[..., Any]":
@@ -28,7 +28,7 @@ def _tool(name: str) -> "Callable[..., Any]":
         given = dumps([args, kwargs])
         try:
             reply = bridge(tool=name, given=given)
-            # Where an event loop runs a call has to be waited for; these tools are plain functions.
+            # If an event loop runs, the bridge returns a future, but these tools are plain functions.
             value, is_final = loads(reply if isinstance(reply, str) else reply.result())
         except Exception as e:
             if type(e).__name__ != "ToolError":
@@ -43,7 +43,7 @@ def _tool(name: str) -> "Callable[..., Any]":
 
 
 def set_tools(text: str) -> None:
-    """Functions for the tools, and modules that may be imported; each time anew."""
+    """Define functions for the tools, and replace the list of authorized imports."""
     names, _authorized[:] = loads(text)
     namespace.update((name, _tool(name)) for name in names)
     builtins.__import__ = _checked
@@ -54,7 +54,7 @@ def set_variables(text: str) -> None:
 
 
 def _is_authorized(path: str) -> bool:
-    """ "numpy.random" is for itself and what it stands in; "numpy.*" for all of numpy."""
+    """ "numpy.random" authorizes itself and its parent packages; "numpy.*" authorizes all of numpy."""
     for known in _authorized:
         if known == "*" or known == path or known.startswith(f"{path}."):
             return True
@@ -64,7 +64,7 @@ def _is_authorized(path: str) -> bool:
 
 
 def _checked(name: str, globals: "Any" = None, locals: "Any" = None, fromlist: "Any" = (), level: int = 0) -> "Any":
-    """What the code itself imports is looked at, and not what modules import."""
+    """Check imports of the code itself, but not those of other modules."""
     if globals is namespace and not level and not _is_authorized(name):
         raise ImportError(f"Import of {name} is not allowed. Authorized imports are: {_authorized}")
     return _import(name, globals, locals, fromlist, level)

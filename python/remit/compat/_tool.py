@@ -1,4 +1,4 @@
-"""What the tools of all frameworks have in common: one argument, `code`, and an answer that a model can read."""
+"""Shared by the tools of all frameworks: one argument, `code`, and a text for the model as answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .._policy import Policy
 from .._result import Result
 
 DESCRIPTION = (
-    "Run a Python program and get what it prints. Each call is a fresh process: nothing is kept between calls. "
-    "Print what you want to see. Without permission there is no network, no files of the host and no other programs; "
-    "what was refused is said."
+    "Run a Python program and get its output. Each call runs in a fresh process: nothing is kept between calls. "
+    "Print what you want to see. Without permission the program has no network, no files of the host and no other "
+    "programs; the output lists what was denied."
 )
 EMPTY = "(the program printed nothing)"
 
@@ -20,7 +20,7 @@ def job(code: str, policy: Policy) -> Job:
 
 
 def run(code: str, policy: Policy) -> Result:
-    """One program; what cannot be kept raises, since no model can do anything about it."""
+    """Run one program. A policy that cannot be enforced raises, since the model cannot do anything about it."""
     return submit_shared(job(code, policy))
 
 
@@ -31,7 +31,7 @@ async def run_async(code: str, policy: Policy) -> Result:
 
 
 def time_allowed(policy: Policy) -> str:
-    """The timeout of a policy that names one, in words."""
+    """The timeout of a policy as text."""
     timeout = policy["timeout"]
     return timeout if isinstance(timeout, str) else f"{timeout:g} seconds"
 

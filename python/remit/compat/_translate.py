@@ -1,4 +1,4 @@
-"""Results of Remit in the shape that mellea's callers expect."""
+"""Converts results of Remit into the form that callers of mellea expect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = "... [truncated]"
 
 @dataclass
 class ExecutionResult:
-    """What became of the code. Skipped means that it did not run, or not to its end."""
+    """The result of the code. `skipped` means that it did not run, or not to its end."""
 
     success: bool
     stdout: Optional[str]
@@ -30,18 +30,18 @@ class ExecutionResult:
     artifacts: List[Artifact] = field(default_factory=list)
     execution_mode: str = "unknown"
     working_directory: Optional[str] = None
-    # Remit's own: everything else that is known.
+    # The result of Remit, with all details.
     remit: Optional[Result] = field(default=None, repr=False, compare=False)
 
     def to_validationresult_reason(self) -> str:
-        """Why it was skipped, or else what it wrote: to stdout if it went well, to stderr if not."""
+        """The reason why the code was skipped, else its stdout if it succeeded, else its stderr."""
         reason = self.skip_message or (self.stdout if self.success else self.stderr)
         assert reason is not None, "a result has a skip_message or output"
         return reason
 
 
 def truncated(text: str, most: Optional[int], cut: bool = False) -> str:
-    """At most so many bytes, the mark that something is missing among them; cut says that something is already."""
+    """Truncate to `most` bytes, including the mark for missing text. `cut`: text is missing already."""
     data = text.encode()
     if cut and (most is None or len(data) + len(MARK) <= most):
         return text + MARK
@@ -58,7 +58,7 @@ def artifact(path: Path) -> Artifact:
 
 
 def artifacts_of(result: Result) -> List[Artifact]:
-    """Files that this run has exported, or changed in a folder of the host; not what others left there."""
+    """Files that this run has exported, or changed in a folder of the host."""
     paths = [a.host_path for a in result.artifacts]
     paths += [c.host_path for c in result.changes if c.kind in ("created", "modified") and c.host_path]
     return [artifact(path) for path in sorted(map(Path, paths)) if path.is_file() and not path.is_symlink()]
@@ -80,13 +80,13 @@ def skipped(message: str, **more: Any) -> Dict[str, Any]:
 
 
 def refused(error: RemitError) -> Dict[str, Any]:
-    """A policy that cannot be kept, and the like."""
+    """The members for a run that was refused."""
     words = "Package installation failed" if error.where == "packages" else "Refused"
     return skipped(f"{words}: {error}")
 
 
 def members(result: Result, policy: Any) -> Dict[str, Any]:
-    """What an ExecutionResult says about a result, by the names of its members."""
+    """The members of an ExecutionResult for a result."""
     if result.status == "timeout":
         return skipped("Execution timed out.", timed_out=True)
     error = result.error

@@ -1,7 +1,7 @@
-"""Python values as JSON text that keeps their types, for both sides of a wall.
+"""Converts Python values to JSON text with their types and back, on both sides of a jail.
 
-The host imports this file, and the code in the jail gets its text: so it needs nothing but the standard library. Only
-data is made of what the other side has sent, never code; each kind of it is a row of a table.
+The host imports this file, and the jail receives its text, so it needs only the standard library. Received text only
+becomes data, never code; each type is a row of a table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MARK = "__type__"
 
 
 class CannotPass(TypeError):
-    """A value of a type that does not cross the wall."""
+    """A value whose type cannot be passed."""
 
 
 def _png(image: Any) -> str:
@@ -32,7 +32,7 @@ def _png(image: Any) -> str:
 def _image(data: str) -> Any:
     import PIL.Image
 
-    # No other format: each has a decoder of its own, and the bytes are foreign.
+    # Accept only PNG: the bytes are untrusted, and each format has its own decoder.
     return PIL.Image.open(io.BytesIO(base64.b64decode(data)), formats=["PNG"])
 
 
@@ -40,7 +40,7 @@ def _array(data: Any) -> Any:
     import numpy
 
     rows, kind = data
-    # Plain numbers only: the name of a type can ask for any amount of memory.
+    # Accept only plain numbers: the name of a type can request any amount of memory.
     if numpy.dtype(kind).kind not in "biufc" or numpy.dtype(kind).itemsize > 32:
         raise CannotPass(f"an array of {kind} cannot be passed")
     return numpy.array(rows, dtype=kind)
@@ -54,7 +54,7 @@ def _items(kind: Any) -> Tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     return lambda value: [pack(item) for item in value], lambda data: kind(unpack(item) for item in data)
 
 
-# name: (type, to data, from data). A datetime is a date too, so the order counts.
+# name: (type, to data, from data). The order matters, since a datetime is also a date.
 KINDS: Dict[str, Tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "tuple": (tuple, *_items(tuple)),
     "set": (set, *_items(set)),
@@ -68,7 +68,7 @@ KINDS: Dict[str, Tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "Decimal": (decimal.Decimal, str, decimal.Decimal),
     "Path": (pathlib.PurePath, str, pathlib.Path),
 }
-# Of packages that are not looked for: who has such a value has loaded them.
+# Types of other packages. These are never imported here: a value of such a type exists only if its package is loaded.
 FOREIGN: Dict[str, Tuple[str, str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "ndarray": ("numpy", "ndarray", lambda value: [value.tolist(), str(value.dtype)], _array),
     "image": ("PIL.Image", "Image", _png, _image),
@@ -76,7 +76,7 @@ FOREIGN: Dict[str, Tuple[str, str, Callable[[Any], Any], Callable[[Any], Any]]] 
 
 
 def pack(value: Any) -> Any:
-    """What JSON can hold."""
+    """Convert a value into JSON data."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, list):
@@ -95,11 +95,11 @@ def pack(value: Any) -> Any:
         return pack(value.item())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: pack(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    raise CannotPass(f"a value of the type {type(value).__name__} cannot be passed: make plain data of it")
+    raise CannotPass(f"a value of the type {type(value).__name__} cannot be passed: convert it to plain data")
 
 
 def unpack(data: Any) -> Any:
-    """The value again; a dataclass is a dictionary now."""
+    """Convert back; a dataclass becomes a dictionary."""
     if isinstance(data, list):
         return [unpack(item) for item in data]
     if not isinstance(data, dict):
@@ -114,10 +114,10 @@ def unpack(data: Any) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """A text for the other side."""
+    """Write a value as text for the other side."""
     return json.dumps(pack(value))
 
 
 def loads(text: str) -> Any:
-    """The value of a text from the other side."""
+    """Read a value from a text of the other side."""
     return unpack(json.loads(text))

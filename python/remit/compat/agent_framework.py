@@ -1,4 +1,4 @@
-"""CodeAct for Microsoft's agent-framework on Remit, in the shape of its Hyperlight and Monty providers.
+"""CodeAct for Microsoft's agent-framework on Remit, with the interface of its Hyperlight and Monty providers.
 
     from remit.compat.agent_framework import RemitCodeActProvider
     agent = Agent(client=client, context_providers=[RemitCodeActProvider(tools=[lookup], workspace_root="data")])
@@ -50,9 +50,9 @@ SCHEMA: Dict[str, Any] = {
     "properties": {"code": {"type": "string", "description": "The Python program."}},
     "required": ["code"],
 }
-# Names that mean something else inside.
+# Names that have another meaning in the code.
 RESERVED = {"call_tool", "ToolError"}
-OPEN_NETWORK = {True: "Any public host can be reached.", "host": "There is a network, as the host has it."}
+OPEN_NETWORK = {True: "The code can reach any public host.", "host": "The code has the network of the host."}
 
 if TYPE_CHECKING:
 
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 
 
 def _collect(*groups: Any) -> Dict[str, Any]:
-    """By name; a later one replaces an earlier one, and execute_code is never one of its own tools."""
+    """Collect tools by name. A later tool replaces an earlier one, and execute_code itself is left out."""
     out: Dict[str, Any] = {}
     for group in groups:
         for tool in normalize_tools(group):
@@ -95,14 +95,14 @@ def _collect(*groups: Any) -> Dict[str, Any]:
 
 
 def _inside(tools: Mapping[str, Any]) -> Dict[str, Any]:
-    """By the names that they have inside, which must be those of functions."""
+    """The tools by their names in the code, which must be identifiers."""
     out: Dict[str, Any] = {}
     for name, tool in tools.items():
         made = re.sub(r"\W", "_", name)
         made = f"_{made}" if made[:1].isdigit() else made
         made = f"{made}_" if keyword.iskeyword(made) or made in RESERVED else made
         if made in out:
-            raise ValueError(f"the tools {out[made].name!r} and {name!r} would both be {made} in the code: rename one")
+            raise ValueError(f"the tools {out[made].name!r} and {name!r} would both be called {made} in the code: rename one")
         out[made] = tool
     return out
 
@@ -128,22 +128,22 @@ def _format(given: DescriptionFormat) -> DescriptionFormat:
 
 
 class _Surface:
-    """What execute_code is made of: tools, mounts, domains and limits, which can be changed between runs.
+    """The settings of execute_code: tools, mounts, domains and limits, which can be changed between runs.
 
     tools: functions of the host that the code may call; the model does not see them otherwise.
-    approval_mode: "always_require" asks before every call. Unless given, that is so if any of the tools requires it.
-    workspace_root: a folder that the code finds at /input, read-write.
-    file_mounts: other folders: a path, (host path, mount path) or a FileMount. Where there are files, /output takes more
-        of them, and is returned.
-    allowed_domains: hosts that the code may reach; none unless given.
-    execution_limits: for one call, see ProcessExecutionLimits. resource_limits: max_duration_secs and max_memory.
-    max_output_files, max_output_file_bytes, max_output_total_bytes: of the files that are returned.
+    approval_mode: "always_require" asks before every call. By default this applies if any of the tools requires it.
+    workspace_root: a folder that is mounted read-write at /input.
+    file_mounts: other folders: a path, (host path, mount path) or a FileMount. With any of these folders, the code also
+        gets /output, whose files are returned.
+    allowed_domains: hosts that the code may reach (default: none).
+    execution_limits: limits of one call, see ProcessExecutionLimits. resource_limits: max_duration_secs and max_memory.
+    max_output_files, max_output_file_bytes, max_output_total_bytes: limits of returned files.
     tool_description_format: "compact" or "json", for all tools or by name.
-    execution_mode: "subprocess", a jail; "unsafe_in_process" has no wall, is for debugging, and warns.
-    python_executable: the interpreter; this one unless given.
-    allowed_imports, blocked_imports, allowed_builtins, blocked_builtins, allowed_os_attrs: lists for Remit's
-        validator, which is off without any.
-    policy, and all other keywords: fields of a policy, as of remit.run(). They go over the limits.
+    execution_mode: "subprocess" is a jail; "unsafe_in_process" has no isolation, is only for debugging, and warns.
+    python_executable: the interpreter (default: the current one).
+    allowed_imports, blocked_imports, allowed_builtins, blocked_builtins, allowed_os_attrs: lists for Remit's validator,
+        which is off if no list is given.
+    policy, and all other keywords: fields of a policy, as in remit.run(). They override the limits.
     """
 
     def _configure(
@@ -169,7 +169,7 @@ class _Surface:
         self._approval: ApprovalMode = _choice("approval_mode", approval_mode or "never_require", "always_require", "never_require")
         self._mode: ExecutionMode = _choice("execution_mode", execution_mode, "subprocess", "unsafe_in_process")
         if runner_script is not None:
-            raise ValueError("runner_script: Remit has a runner of its own, which belongs to the wall")
+            raise ValueError("runner_script: not supported, since Remit's runner is part of the isolation")
         if python_executable is not None:
             fields["python"] = python_executable
         for name, other in LISTS.items():
@@ -197,7 +197,7 @@ class _Surface:
     # ---- tools ----
 
     def add_tools(self, tools: ToolInput) -> None:
-        """More functions of the host that the code may call; one of the same name is replaced."""
+        """Add functions of the host that the code may call. A tool of the same name is replaced."""
         found = _collect(list(self._tools.values()), tools)
         _inside(found)
         self._tools = found
@@ -208,42 +208,42 @@ class _Surface:
         return list(self._tools.values())
 
     def remove_tool(self, name: str) -> None:
-        """Take one away; KeyError if there is none of this name."""
+        """Remove a tool; KeyError if no tool has this name."""
         if name not in self._tools:
             raise KeyError(f"no tool is called {name!r}")
         self._tools = {key: tool for key, tool in self._tools.items() if key != name}
         self._changed()
 
     def clear_tools(self) -> None:
-        """Take all away."""
+        """Remove all tools."""
         self._tools = {}
         self._changed()
 
     # ---- mounts ----
 
     def add_file_mounts(self, file_mounts: Union[FileMountInput, Sequence[FileMountInput]]) -> None:
-        """More folders of the host; one at the same place is replaced."""
+        """Add folders of the host. A mount at the same path is replaced."""
         self._mounts = {**self._mounts, **{mount.mount_path: mount for mount in _codeact.mounts(file_mounts)}}
 
     def get_file_mounts(self) -> List[FileMount]:
-        """The mounts, but for the workspace."""
+        """The mounts, except the workspace."""
         return list(self._mounts.values())
 
     def remove_file_mount(self, mount_path: str) -> None:
-        """Take one away, by its place in the jail; KeyError if there is none."""
+        """Remove a mount by its path in the jail; KeyError if none has it."""
         path = _codeact.mount_path(mount_path)
         if path not in self._mounts:
             raise KeyError(f"nothing is mounted at {mount_path!r}")
         self._mounts = {key: mount for key, mount in self._mounts.items() if key != path}
 
     def clear_file_mounts(self) -> None:
-        """Take all away, but for the workspace."""
+        """Remove all mounts except the workspace."""
         self._mounts = {}
 
     # ---- domains ----
 
     def add_allowed_domains(self, domains: Union[AllowedDomainInput, Sequence[AllowedDomainInput]]) -> None:
-        """More hosts that the code may reach; the same target is replaced."""
+        """Add hosts that the code may reach. A domain with the same target is replaced."""
         self._domains = {**self._domains, **{domain.target: domain for domain in _codeact.domains(domains)}}
 
     def get_allowed_domains(self) -> List[AllowedDomain]:
@@ -251,17 +251,17 @@ class _Surface:
         return sorted(self._domains.values(), key=lambda domain: domain.target)
 
     def remove_allowed_domain(self, domain: str) -> None:
-        """Take one away; KeyError if there is none."""
+        """Remove a domain; KeyError if it is not allowed."""
         target = _codeact.domain_target(domain)
         if target not in self._domains:
             raise KeyError(f"no allowed domain is called {domain!r}")
         self._domains = {key: one for key, one in self._domains.items() if key != target}
 
     def clear_allowed_domains(self) -> None:
-        """Take all away: there is no network then."""
+        """Remove all domains, so that the code has no network."""
         self._domains = {}
 
-    # ---- what comes of it ----
+    # ---- results of the settings ----
 
     @property
     def workspace_root(self) -> Optional[Path]:
@@ -275,7 +275,7 @@ class _Surface:
 
     @property
     def resource_limits(self) -> Optional[Dict[str, Any]]:
-        """As they were given."""
+        """The given resource limits."""
         return dict(self._resources) if self._resources else None
 
     def _effective_mounts(self) -> List[FileMount]:
@@ -304,11 +304,11 @@ class _Surface:
         )
 
     def build_instructions(self, *, tools_visible_to_model: bool) -> str:
-        """What a model should be told, as it is now."""
+        """The instructions for a model with the current settings."""
         return _codeact_text.instructions(*self._texts(), time_allowed(self._policy), tools_visible_to_model)
 
     def create_run_tool(self) -> RemitExecuteCodeTool:
-        """An execute_code that later changes do not reach."""
+        """Create a tool execute_code with a copy of the current settings."""
         return RemitExecuteCodeTool(
             tools=self.get_tools(), approval_mode=self._approval, workspace_root=self._workspace,
             execution_mode=self._mode, file_mounts=self.get_file_mounts(), allowed_domains=self.get_allowed_domains(), execution_limits=self._limits,
@@ -316,7 +316,7 @@ class _Surface:
         )  # fmt: skip
 
     def build_serializable_state(self) -> Dict[str, Any]:
-        """All of it as JSON, for the state of a session. Of the environment only the names."""
+        """The settings as JSON data, for the state of a session. Only the names of environment variables are included."""
         document = self._policy.to_dict()
         env = document.pop("env", {})
         mounts = self._effective_mounts()
@@ -352,10 +352,10 @@ LISTS = {
 
 
 class RemitExecuteCodeTool(_Surface, FunctionTool):
-    """A FunctionTool `execute_code` with one argument, `code`: each call is a fresh jail.
+    """A FunctionTool `execute_code` with one argument, `code`. Each call runs in a fresh jail.
 
-    Its contents are what was printed, the value of the last expression as JSON, images, files; or what was printed and one
-    error. A policy that cannot be kept raises.
+    Its contents are the output, the value of the last expression as JSON, images and files; or the output and one error. A
+    policy that cannot be enforced raises.
     """
 
     def __init__(self, **options: Unpack[CodeActOptions]) -> None:
@@ -372,15 +372,15 @@ class RemitExecuteCodeTool(_Surface, FunctionTool):
 
     @property
     def description(self) -> str:
-        """What a model is told that has no other instructions."""
+        """The description for a model without other instructions."""
         return _codeact_text.description(*self._texts())
 
     @description.setter
     def description(self, value: str) -> None:
-        """It follows what it is made of, and cannot be set."""
+        """Ignored: the description always follows the settings."""
 
     def to_dict(self, *, exclude: Optional[set[str]] = None, exclude_none: bool = True) -> Dict[str, Any]:
-        """As of every tool, with the description of this moment."""
+        """As for every tool, with the current description."""
         made: Dict[str, Any] = FunctionTool.to_dict(self, exclude=exclude, exclude_none=exclude_none)
         return {**made, "description": self.description}
 
@@ -390,9 +390,9 @@ class RemitExecuteCodeTool(_Surface, FunctionTool):
 
 
 class RemitCodeActProvider(_Surface, ContextProvider):
-    """Gives an agent `execute_code`, and instructions for it, before each run. Changes are for later runs.
+    """Gives an agent `execute_code` and its instructions before each run. Changes of settings apply to later runs.
 
-    Its tools are called by the code alone, and are not those of the agent.
+    Only the code can call its tools; they are not tools of the agent.
     """
 
     DEFAULT_SOURCE_ID = "remit_codeact"

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def python_tool(
     policy: PolicyLike = None, *, name: str = "python", description: str = DESCRIPTION, **fields: Unpack[PolicyFields]
 ) -> Any:
-    """A StructuredTool with one argument, `code`. The model reads the text; the artifact of the message is the Result."""
+    """Create a StructuredTool with one argument, `code`. The model gets the text; the artifact of the message is the
+    Result."""
     made = Policy(policy, **fields)
 
     def run_python(code: str) -> Tuple[str, Result]:

@@ -1,9 +1,9 @@
 """Remit inside mellea: an execution environment, a python_tool, and install().
 
     from remit.compat.mellea import python_tool
-    tool = python_tool()                # the safe tier; the same arguments as mellea's
+    tool = python_tool()                # the safe tier, with the arguments of mellea's python_tool
 
-or, for code that is already there:
+or, for existing code:
 
     import remit.compat.mellea
     remit.compat.mellea.install()       # mellea's own python_tool and requirements run on Remit
@@ -28,7 +28,8 @@ from .._errors import RemitError
 from . import _environment, _translate
 from ._policy import CapabilityPolicy as RemitPolicy
 
-# The tiers of mellea that run on Remit. "local_unsafe" says what it is, and "static" runs nothing.
+# The tiers of mellea that run on Remit. The others stay with mellea: "local_unsafe" promises nothing, and "static" runs
+# nothing.
 TIERS = ("local", "docker", "docker_unsafe")
 _DEFAULTS = {"local": execution_policy.LOCAL_POLICY, "docker": execution_policy.DOCKER_POLICY}
 
@@ -37,9 +38,9 @@ _original_tool: Callable[..., Any] = interpreter.python_tool
 
 
 class RemitEnvironment(interpreter.ExecutionEnvironment):
-    """Runs code in Remit's tier local, by a CapabilityPolicy of mellea's or of remit.compat's.
+    """Runs code in Remit's tier local, with a CapabilityPolicy of mellea or of remit.compat.
 
-    Files given to copy_in() are in the workspace of each run that follows.
+    Files that are passed to copy_in() are in the workspace of all later runs.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class RemitEnvironment(interpreter.ExecutionEnvironment):
         self._tier = tier or "local"
         self._export_dir = None if export_dir is None or str(export_dir) == "." else Path(export_dir)
         self._inputs: dict[str, bytes] = {}
-        # mellea shares these between the environments of a tool. Here a package is no state of the host.
+        # mellea shares these sets between the environments of a tool. On Remit, packages are not installed on the host.
         self._installed_packages = set() if installed_packages is None else installed_packages
         self._failed_packages = set() if failed_packages is None else failed_packages
 
@@ -67,14 +68,14 @@ class RemitEnvironment(interpreter.ExecutionEnvironment):
         self._inputs.clear()
 
     def copy_in(self, host_path: Path, container_path: str) -> None:
-        """Put a file into the workspace of the runs that follow."""
+        """Put a file into the workspace of later runs."""
         inside = str(container_path).removeprefix("/workspace/")
         if inside.startswith("/"):
-            raise ValueError(f"{container_path} is not in /workspace, where the code finds its files")
+            raise ValueError(f"{container_path} is not in /workspace, the folder for files of the code")
         self._inputs[inside] = Path(host_path).read_bytes()
 
     def execute(self, code: str, timeout: Optional[int] = None) -> Any:
-        """Run the code, and say what became of it in mellea's shape."""
+        """Run the code, and return mellea's form of the result."""
         policy = self.policy if self.policy is not None else RemitPolicy()
         exports = None
         if policy.artifact_export_paths:
@@ -108,7 +109,7 @@ def make_execution_environment(
     _failed_cache: Optional[Set[str]] = None,
     export_dir: Optional[Path] = None,
 ) -> Any:
-    """mellea's function of this name, with Remit behind the tiers that promise something."""
+    """Like mellea's function, but the tiers that promise isolation run on Remit."""
     if tier not in TIERS:
         return _original_make(tier, policy, allowed_imports, working_directory, _install_cache, _failed_cache, export_dir)
     if policy is None:
@@ -117,7 +118,7 @@ def make_execution_environment(
 
 
 def _with_packages(policy: Optional[Any], packages: Optional[List[str]]) -> Optional[Any]:
-    """The policy, and these packages behind its own."""
+    """Add packages to the policy."""
     if not packages:
         return policy
     interpreter._validate_package_names(packages)
@@ -125,7 +126,7 @@ def _with_packages(policy: Optional[Any], packages: Optional[List[str]]) -> Opti
         return tools.CapabilityPolicy(package_installation=True, packages=list(packages))
     merged = list(dict.fromkeys([*policy.packages, *packages]))
     with warnings.catch_warnings():
-        # Who made the policy was told already.
+        # mellea has already warned when the policy was created.
         warnings.simplefilter("ignore", UserWarning)
         return dataclasses.replace(policy, package_installation=True, packages=merged)
 
@@ -139,10 +140,10 @@ def python_tool(
     name: str = "python",
     suppress_agg: bool = False,
 ) -> Any:
-    """mellea's python_tool on Remit, with the same arguments.
+    """Like mellea's python_tool, with the same arguments, but on Remit.
 
-    Without a tier it is the safe one; the docker names are it too, and warn. The tiers without
-    a wall, and the one that runs nothing, are mellea's own.
+    The default tier is the safe one. The docker tiers run in it, too, and warn. The other tiers, without isolation or
+    without execution, stay with mellea.
     """
     chosen = tier or "local"
     if chosen not in TIERS:
@@ -159,7 +160,7 @@ def python_tool(
         Path(folder).mkdir(parents=True, exist_ok=True)
         exports = bool(wanted is not None and wanted.artifact_export_paths)
         try:
-            # Exported files have a folder of their own; other files are left where the code made them.
+            # Exported files get a separate folder; other files stay where the code created them.
             environment = make_execution_environment(
                 chosen, wanted, allowed_imports, None if exports else folder,
                 export_dir=Path(folder) if exports else None,
@@ -180,7 +181,7 @@ def python_tool(
 
 
 def install() -> None:
-    """Make mellea's tiers local, docker and docker_unsafe run on Remit, everywhere in this process."""
+    """Make mellea's tiers local, docker and docker_unsafe run on Remit in this process."""
     for module in (interpreter, tools, python_reqs, python_tools):
         module.make_execution_environment = make_execution_environment
     for module in (interpreter, tools):

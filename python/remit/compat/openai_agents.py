@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def python_tool(
     policy: PolicyLike = None, *, name: str = "python", description: str = DESCRIPTION, **fields: Unpack[PolicyFields]
 ) -> Any:
-    """A FunctionTool with one argument, `code`. What cannot be kept raises, and is no answer to the model."""
+    """Create a FunctionTool with one argument, `code`. A policy that cannot be enforced raises, instead of answering the
+    model."""
     made = Policy(policy, **fields)
 
     async def run_python(code: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def python_toolset(
     policy: PolicyLike = None, *, name: str = "python", description: str = DESCRIPTION, **fields: Unpack[PolicyFields]
 ) -> Any:
-    """A FunctionToolset with one tool, whose one argument is `code`."""
+    """Create a FunctionToolset with one tool, whose only argument is `code`."""
     made = Policy(policy, **fields)
 
     async def run_python(code: str) -> str:

@@ -1,4 +1,4 @@
-"""An executor for smolagents whose code runs on Remit, with the tools on the host.
+"""An executor for smolagents: the code runs on Remit, the tools on the host.
 
     from remit.compat.smolagents import RemitPythonExecutor
     agent = CodeAgent(tools=[...], model=model, executor=RemitPythonExecutor(["numpy"]))
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from .._policy import PolicyLike
 
 MAX_PRINT_OUTPUTS_LENGTH = 50_000
-# Variables and answers may be images, and a model may think for long.
+# Variables and answers may be images, and a model may take long between two steps.
 DEFAULTS = Policy(tool_bytes="16M", stdin_max="64M", session_idle="6h")
 
-# The half that lives in the jail is a module there, which leaves no name in the code's own namespace.
+# In the jail, this code becomes a module, so that it adds no names to the namespace of the code.
 INSIDE = "".join(Path(__file__).with_name(name).read_text() for name in ("_typed.py", "_smolagents_inside.py"))
 BEGIN = """
 def begin(sys, namespace):
@@ -49,11 +49,12 @@ del begin
 """
 SET_TOOLS = "__import__('remit_smolagents').set_tools(__import__('sys').stdin.read())"
 SET_VARIABLES = "__import__('remit_smolagents').set_variables(__import__('sys').stdin.read())"
-GONE = "The interpreter begins anew: variables, functions and imports of earlier steps are gone."
+GONE = "The interpreter was restarted: variables, functions and imports of earlier steps are lost."
 
 
 class _Host:
-    """What the jail reaches: the functions, and the answer of a step. It knows no sandbox, so that one can be forgotten."""
+    """The functions that the jail can call, and the answers of a step. It has no reference to the sandbox, so that the
+    sandbox can be garbage-collected."""
 
     def __init__(self) -> None:
         self.functions: Dict[str, Callable[..., Any]] = {}
@@ -62,9 +63,9 @@ class _Host:
     def call(self, tool: str, given: str) -> str:
         args, kwargs = _typed.loads(given)
         if tool not in self.functions:
-            raise NameError(f"there is no tool {tool!r}")
+            raise NameError(f"no tool has the name {tool!r}")
         value = self.functions[tool](*args, **kwargs)
-        # That there is an answer is seen here, and not by what the code raises.
+        # Detect the final answer here, not by an exception of the code.
         is_final = tool == "final_answer"
         if is_final:
             self.answers.append(value)
@@ -72,17 +73,18 @@ class _Host:
 
 
 class RemitPythonExecutor(PythonExecutor):
-    """A PythonExecutor for CodeAgent(executor=...): one jail, in which the code of all steps runs.
+    """A PythonExecutor for CodeAgent(executor=...), which runs the code of all steps in one jail.
 
-    Variables, functions and imports stay from step to step. Tools, managed agents and final_answer are called on the
-    host, with values that are passed as data; their secrets stay there. An import that is not authorized is
-    refused as smolagents does; what the policy does not allow is refused by the kernel.
+    Variables, functions and imports stay from step to step. Tools, managed agents and final_answer run on the host, where
+    their secrets stay; values are passed as data. Unauthorized imports are refused as in smolagents; the kernel refuses
+    what the policy does not allow.
 
-    additional_authorized_imports: as of CodeAgent: "numpy", "numpy.random", "numpy.*" or "*", beside smolagents' own.
-    max_print_outputs_length: of the logs, in characters; the middle is left out.
-    additional_functions: more functions of the host that the code may call.
-    timeout_seconds: for one step, in which the time of tools does not count; None: as long as it takes.
-    policy, and all other keywords: what the code may do, as of remit.Sandbox().
+    additional_authorized_imports: as in CodeAgent: "numpy", "numpy.random", "numpy.*" or "*", in addition to those of
+        smolagents.
+    max_print_outputs_length: the longest logs, in characters; the middle of longer ones is left out.
+    additional_functions: further functions of the host that the code may call.
+    timeout_seconds: the timeout of one step, not counting the time of tools; None: unlimited.
+    policy, and all other keywords: what the code may do, as in remit.Sandbox().
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class RemitPythonExecutor(PythonExecutor):
         **fields: Unpack[PolicyFields],
     ):
         if isinstance(additional_authorized_imports, str):
-            raise TypeError("additional_authorized_imports must be a list of texts, not a single one")
+            raise TypeError("additional_authorized_imports must be a list of texts, not a single text")
         self.additional_authorized_imports = list(additional_authorized_imports)
         self.authorized_imports = sorted({*BASE_BUILTIN_MODULES, *self.additional_authorized_imports})
         self.max_print_outputs_length = max_print_outputs_length or MAX_PRINT_OUTPUTS_LENGTH
@@ -104,7 +106,7 @@ class RemitPythonExecutor(PythonExecutor):
         self.timeout_seconds = timeout_seconds
         timeout = Policy(timeout="unlimited" if timeout_seconds is None else timeout_seconds)
         self.policy = Policy({**DEFAULTS, **timeout, **Policy(policy, **fields)})
-        # smolagents looks here for what was printed before an error.
+        # smolagents reads here what was printed before an error.
         self.state: Dict[str, Any] = {"__name__": "__main__", "_print_outputs": ""}
         self.result: Optional[Result] = None
         self._host = _Host()
@@ -124,7 +126,7 @@ class RemitPythonExecutor(PythonExecutor):
     # ---- what the agent calls ----
 
     def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
-        """What the code may call from now on: tools and managed agents, by name."""
+        """Set what the code may call from now on: tools and managed agents, by name."""
         self._host.functions = {**tools, **self.additional_functions}
         if self._sandbox is None:
             self._open()
@@ -132,7 +134,7 @@ class RemitPythonExecutor(PythonExecutor):
             self._send_tool_names(self._sandbox)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
-        """Variables of the code. What is no plain data, such as an open file, is refused."""
+        """Set variables of the code. Values that are not plain data, such as open files, are refused."""
         if not variables:
             return
         text = _typed.dumps(dict(variables))
@@ -143,7 +145,7 @@ class RemitPythonExecutor(PythonExecutor):
             self._sandbox.run(SET_VARIABLES, stdin=text).check()
 
     def __call__(self, code_action: str) -> CodeOutput:
-        """Run the code of one step; what goes wrong is raised."""
+        """Run the code of one step. Errors are raised."""
         if self._sandbox is None:
             self._open()
         assert self._sandbox is not None
@@ -167,7 +169,7 @@ class RemitPythonExecutor(PythonExecutor):
         return CodeOutput(output=_output(result), logs=logs, is_final_answer=False)
 
     def cleanup(self) -> None:
-        """End the jail; the next step would begin a new one."""
+        """End the jail. The next step starts a new one."""
         if self._sandbox is not None:
             self._sandbox.drop()
         self._sandbox = None
@@ -211,12 +213,12 @@ def _cause(result: Result, code: str) -> str:
 
 
 def _logs(result: Result) -> str:
-    """What was printed; a traceback is told by the error."""
+    """The output; on failure without stderr, since the error has the traceback."""
     return result.stdout + (result.stderr if result.ok else "")
 
 
 def _output(result: Result) -> Any:
-    """The value of the last expression: the data itself, or its repr if it is more than that."""
+    """The value of the last expression: the data itself if it is plain, else its repr."""
     value = result.value
     if value is None:
         return None

@@ -264,7 +264,7 @@ def test_timeout_returns_promptly_and_stops_the_code():
         executor("import time\nprint('so far')\ntime.sleep(600)\nx = 1")
     assert time.monotonic() - begun < 30, "Remit's default timeout is 30 seconds"
     assert executor.state["_print_outputs"] == "so far\n" and executor("x").output == 0
-    with pytest.raises(ExecutionTimeoutError, match="begins anew"):
+    with pytest.raises(ExecutionTimeoutError, match="was restarted"):
         executor("while True:\n    try: time.sleep(9)\n    except BaseException: pass")
     with pytest.raises(InterpreterError, match="NameError"):
         executor("x")

@@ -99,11 +99,11 @@ def test_mellea_policy_is_enforced(tmp_path, monkeypatch):
 
 def test_refused_policy_is_a_skipped_result():
     r = adapter.RemitEnvironment(policy=quietly(dict(filesystem_read_roots=[Path("/nonexistent")]))).execute("print('never')")
-    assert r.skipped and not r.success and "there is no /nonexistent" in r.skip_message and r.to_validationresult_reason()
+    assert r.skipped and not r.success and "/nonexistent does not exist" in r.skip_message and r.to_validationresult_reason()
 
 
 def test_docker_tiers_warn_and_report_the_real_tier(installed):
-    with pytest.warns(UserWarning, match="no container here"):
+    with pytest.warns(UserWarning, match="not a container here"):
         tool = tools.python_tool(tier="docker", policy=CapabilityPolicy(artifact_export_paths=[Path("out.txt")]))
     r = tool.run(code="open('out.txt', 'w').write('hello'); open('other', 'w')")
     assert r.execution_mode == "local" and [a.path.name for a in r.artifacts] == ["out.txt"], r

@@ -72,12 +72,12 @@ def test_output_can_be_iterated():
         read, write = os.pipe()
         with open(read) as stdin:
             async with remit.stream("for i in range(3): print(i, flush=True); input()", stdin=stdin) as pieces:
-                with pytest.raises(RuntimeError, match="no result before"):
+                with pytest.raises(RuntimeError, match="only available after"):
                     pieces.result
                 async for piece in pieces:
                     seen.append((piece.stream, piece.text))
                     os.write(write, b"\n" * piece.text.count("\n"))
-                with pytest.raises(RuntimeError, match="only once"):
+                with pytest.raises(RuntimeError, match="only be iterated over once"):
                     async for piece in pieces:
                         pass
         os.close(write)

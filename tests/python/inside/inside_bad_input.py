@@ -20,12 +20,12 @@ WRONG = [
     (dict(subprocess="yes"), "subprocess='yes': it must be True or False"),
     (dict(tier="locl"), "one of 'static', 'unsafe', 'landlock', 'local'"),
     (dict(read="data"), "read='data': it must be a list of paths"),
-    (dict(read=["/nonexistent/x"]), "read: there is no /nonexistent/x"),
+    (dict(read=["/nonexistent/x"]), "read: /nonexistent/x does not exist"),
     (dict(read=[3]), "read=3: it must be a path"),
-    (dict(write=["nowhere"]), "write: there is no "),
+    (dict(write=["nowhere"]), "/nowhere does not exist"),
     (dict(mount=[("/usr",)]), "mount=('/usr',): it must be a list of (host, jail)"),
     (dict(mount=[("/usr", "/x", "rx")]), "mount='rx': it must be of mode ro, rw, overlay, direct"),
-    (dict(mount=[("/nonexistent", "/x")]), "mount: there is no /nonexistent"),
+    (dict(mount=[("/nonexistent", "/x")]), "mount: /nonexistent does not exist"),
     (dict(env={"A": 1}), "env={'A': 1}: it must be a dict of texts"),
     (dict(env=["A"]), "env=['A']: it must be a dict of texts"),
     (dict(env={"NOT_SET_ANYWHERE": None}), "env: this process has no variable NOT_SET_ANYWHERE"),
@@ -38,10 +38,10 @@ WRONG = [
     (dict(policy={"memory": 1}), 'unknown field "memory": in a document its name is "memory_bytes"'),
     (dict(policy={"timeout": object()}), "cannot be written as JSON"),
     (dict(inputs={"../x": "a"}), '"../x" contains ".."'),
-    (dict(inputs={"x\0": "a"}), "is no path"),
+    (dict(inputs={"x\0": "a"}), "is not a valid path"),
     (dict(artifacts="/nonexistent/a/b"), "artifacts: make /nonexistent/a/b"),
-    (dict(args=["a\0b"]), "args: 'a\\x00b' has a NUL byte"),
-    (dict(name="a\0b"), "name: 'a\\x00b' has a NUL"),
+    (dict(args=["a\0b"]), "args: 'a\\x00b' contains a NUL byte"),
+    (dict(name="a\0b"), "name: 'a\\x00b' contains a NUL byte"),
 ]
 
 
@@ -80,7 +80,7 @@ def test_invalid_code_is_an_error():
     for code in (None, 3, ["print(1)"]):
         with pytest.raises(TypeError, match="code must be str or bytes"):
             remit.run(code)
-    with pytest.raises(remit.PolicyError, match="code: it is no text"):
+    with pytest.raises(remit.PolicyError, match="code: not valid text"):
         remit.run("\ud800")
     assert remit.run("a\0b").status == "error"
     assert remit.run("").ok and remit.run(b"print(1)").stdout == "1\n"

@@ -80,7 +80,7 @@ def test_forkable_is_checked_when_the_sandbox_opens(tmp_path):
             remit.Sandbox(forkable=True, **one)
     with remit.Sandbox(write=[tmp_path]) as sandbox:
         assert sandbox.run("7").value.json == 7, "the sandbox works without branches"
-        with pytest.raises(remit.Unenforceable, match="this sandbox can have no branches: a branch would write") as caught:
+        with pytest.raises(remit.Unenforceable, match="this sandbox cannot have branches: a branch would write") as caught:
             sandbox.fork()
         assert caught.value.where == "filesystem_write_roots"
     with remit.Sandbox(forkable=False) as sandbox, pytest.raises(remit.Unenforceable, match="opened without"):

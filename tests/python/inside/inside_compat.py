@@ -227,7 +227,7 @@ def test_imports_can_be_restricted(tmp_path):
 
 def test_roots_all_is_refused_in_a_contained_tier():
     r = run("print('never')", filesystem_read_roots="all")
-    assert r.skipped and "no tier with a wall gives all of the host" in r.skip_message
+    assert r.skipped and "no tier with a wall can allow all of the host" in r.skip_message
     with pytest.raises(remit.PolicyError, match="env_var_access is False"):
         to_policy(CapabilityPolicy(env={"A": "b"}, env_var_access=False))
     with pytest.raises(remit.PolicyError, match="is not in /workspace"):
@@ -266,7 +266,7 @@ def make_quietly(tier: str, **more) -> Environment:
 
 def test_docker_tiers_warn_that_they_are_not_containers():
     for tier in ("docker", "docker_unsafe"):
-        with pytest.warns(UserWarning, match="no container here"):
+        with pytest.warns(UserWarning, match="not a container here"):
             environment = Environment(tier=tier)
         assert environment.execute("print(1)").execution_mode == "local"
 

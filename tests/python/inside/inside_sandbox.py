@@ -85,7 +85,7 @@ def test_second_concurrent_cell_is_refused():
         thread = threading.Thread(target=lambda: sandbox.run(SLEEPS, on_output=begun))
         thread.start()
         begun.wait_until_begun()
-        with pytest.raises(remit.Busy, match="one at a time"):
+        with pytest.raises(remit.Busy, match="already running a cell"):
             sandbox.run("1")
         with pytest.raises(remit.Busy):
             sandbox.close()
@@ -121,7 +121,7 @@ def test_two_event_loops_take_turns():
         thread = threading.Thread(target=lambda: asyncio.run(sandbox.run_async(SLEEPS, on_output=begun)))
         thread.start()
         begun.wait_until_begun()
-        with pytest.raises(remit.Busy, match="one at a time"):
+        with pytest.raises(remit.Busy, match="already running a cell"):
             asyncio.run(sandbox.run_async("1"))
         sandbox.interrupt()
         thread.join()
@@ -239,15 +239,15 @@ def test_unusable_tool_is_named_with_a_reason():
     for tool, words in (
         (bare, "tool bare: argument 'x': it needs a type hint"),
         (odd, "tool odd: argument 'x': the type <class 'set'> is not supported"),
-        (more, "tool more: argument 'x': it must have a name"),
+        (more, "tool more: argument 'x': it must be possible to pass it by name"),
         (3, "a tool must be a function, not int"),
     ):  # fmt: skip
         with pytest.raises(TypeError) as caught:
             remit.Sandbox(tools=[tool])
         assert words in str(caught.value)
-    with pytest.raises(ValueError, match="two of them are called 'add'"):
+    with pytest.raises(ValueError, match="two tools have the name 'add'"):
         remit.run("1", tools=[add, add])
-    with pytest.raises(ValueError, match="is no name for a tool"):
+    with pytest.raises(ValueError, match="cannot be the name of a tool"):
         remit.Tool(lambda: 1)
     with pytest.raises(ValueError, match="approval='sometimes': it must be one of 'never', 'always', 'first'"):
         remit.Tool(add, approval="sometimes")
