@@ -63,7 +63,7 @@ measure_own(struct bench *b, struct remit_error *err)
 
 /* ---- others ---- */
 
-/* `outside`: measure the time here, as for Remit. Otherwise use the time that
+/* With `outside`, measure the time here, as for Remit; else use the time that
    the driver reports, since it is a client itself. */
 static int
 time_driver(struct bench *b, const struct bench_driver *d, bool outside,

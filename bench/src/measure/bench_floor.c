@@ -22,7 +22,7 @@
 
 #define ANSWER_WAIT_MS 30000
 
-/* What the worker needs to run jails. */
+/* The resources of a worker for running jails. */
 struct jail_setup {
 	struct policy policy;
 	struct host host;

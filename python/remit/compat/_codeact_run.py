@@ -223,7 +223,7 @@ def _error(result: Result, setup: Setup) -> Any:
 
 
 def contents(result: Result, mounts: List[FileMount], artifacts: Optional[str], setup: Setup) -> List[Any]:
-    """What was printed, the value, and files; or what was printed and the error. One thing at least."""
+    """The output, the value and files; or the output and the error. The list is never empty."""
     out = _stream(result.stdout, "stdout", result.stdout_truncated)
     if not result.ok:
         return [*out, *captured(result, mounts, artifacts, setup), _error(result, setup)]

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* Added from the last to the first, so that order cannot help. */
+/* Add samples in descending order, so that the order cannot hide errors. */
 static void
 fill_stats(struct bench_stats *s, int count)
 {

@@ -1,4 +1,4 @@
-/* bench_status: a keeper's status, as far as the bench reads it. */
+/* bench_status: reads a keeper's status. */
 #include "bench_status.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static const char example[] =
 	"{\"plan\": \"b\", \"preload\": [], \"waiting\": 4, \"target\": 8,"
 	" \"hits\": 16, \"memory_bytes\": 800}]}";
 
-/* remit_status() is the library's; here it answers with what it is told. */
+/* Replaces the library's function: returns the text that the test has set. */
 static const char *answer;
 
 int

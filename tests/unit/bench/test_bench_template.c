@@ -1,4 +1,4 @@
-/* bench_template: words with holes become arguments. */
+/* bench_template: fills the holes of words. */
 #include "bench_template.h"
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ list_hole_becomes_one_word_per_item(void **state)
 	assert_string_equal(out.items[2], "end");
 }
 
-/* The program's text may hold braces of its own. */
+/* The text of a program may contain braces. */
 static void
 filled_text_is_not_expanded_again(void **state)
 {

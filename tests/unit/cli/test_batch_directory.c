@@ -1,4 +1,4 @@
-/* batch_directory: names of directories for ids that somebody else chose. */
+/* batch_directory: names of directories for untrusted ids. */
 #include "cli/batch/directory.h"
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ ids_get_plain_and_distinct_names(void **state)
 	}
 }
 
-/* An id of `len` such characters, then one more. */
+/* Make an id of `len` equal characters and a different last one. */
 static void
 name_long(const char *unit, size_t times, char last,
 	  char out[BATCH_DIRECTORY_NAME])

@@ -1,4 +1,4 @@
-/* batch_job: a line is a job, or says what is wrong with it. */
+/* batch_job: parses a line into a job, or states what is wrong with it. */
 #include "cli/batch/job.h"
 
 #include <setjmp.h>

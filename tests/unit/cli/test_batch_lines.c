@@ -78,7 +78,8 @@ empty_file_has_no_lines(void **state)
 	assert_int_equal(batch_lines_count(fd), 0);
 }
 
-/* Longer than a piece, so that lines are put together of several. */
+/* These lines are longer than a piece, so they are assembled from several
+   pieces. */
 static void
 lines_longer_than_a_read_are_complete(void **state)
 {

@@ -1,4 +1,4 @@
-/* batch_progress: numbers and words of a batch, as they are shown. */
+/* batch_progress: the progress bar and the summary of a batch. */
 #include "cli/batch/progress.h"
 
 #include <setjmp.h>

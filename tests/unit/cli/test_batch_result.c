@@ -1,4 +1,4 @@
-/* batch_result: results wait for those before them, within bounds. */
+/* batch_result: results wait for earlier ones, within limits. */
 #include "cli/batch/result.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ put_result(struct batch_sequence *o, uint64_t sequence, size_t len)
 	assert_null(r.line.data);
 }
 
-/* The length of the next one, or 0. */
+/* Pop the next result and return the length of its line, or 0. */
 static size_t
 next_length(struct batch_sequence *o)
 {

@@ -1,4 +1,4 @@
-/* line_edit: what keys make of a line, and what the terminal shows of it. */
+/* line_edit: how keys change a line, and what the terminal shows. */
 #include "cli/repl/line_edit.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ type_keys(struct line_edit *e, const char *keys)
 	return state;
 }
 
-/* The line that these keys make of nothing. */
+/* Check the line that results from these keys. */
 static void
 expect_text(const char *keys, const char *want)
 {
@@ -63,7 +63,7 @@ multibyte_character_is_one_character(void **state)
 	expect_text("ä数🙂\177", "ä数");
 	expect_text("ä数🙂" LEFT LEFT "x", "äx数🙂");
 	expect_text("ä数" HOME DEL, "数");
-	/* What is none is nothing. */
+	/* Invalid UTF-8 is ignored. */
 	expect_text("a\xff"
 		    "b\xc3"
 		    "(c",

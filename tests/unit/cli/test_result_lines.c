@@ -1,5 +1,5 @@
 /*
- * result_lines: a result's refusals as lines for a terminal.
+ * result_lines: shows the denials of a result as lines for a terminal.
  */
 #include "cli/report/result_lines.h"
 

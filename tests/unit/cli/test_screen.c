@@ -1,5 +1,5 @@
-/* screen: what of a program's output may reach a terminal, and foreign text
-   that stays on its line and looks like nothing else. */
+/* screen: which output of a program may reach a terminal, and foreign text
+   within one line. */
 #include "cli/report/screen.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #define BYTES(text) (text), sizeof(text) - 1
 
-/* Filter in steps of `step` bytes, to the end. */
+/* Filter the text in pieces of `step` bytes, and end it. */
 static void
 filter_text(struct buf *out, const char *bytes, size_t len, size_t step)
 {
@@ -36,7 +36,7 @@ struct row {
 	const char *shown;
 };
 
-/* As one piece, and byte by byte. */
+/* Check the text as one piece, and byte by byte. */
 static void
 expect_filtered(const struct row *rows, size_t n)
 {
@@ -183,7 +183,7 @@ screen_escapes_only_the_invalid_byte(void **state)
 		{ BYTES("caf\xe9\r\nnext"), "caf\\xe9\nnext" },
 		{ BYTES("\xe9t\xe9\n"), "\\xe9t\\xe9\n" },
 		{ BYTES("\xe9\t\xf6\xfc\n"), "\\xe9\t\\xf6\\xfc\n" },
-		/* characters cut off before another */
+		/* incomplete characters before another */
 		{ BYTES("\xe2\x82x"), "\\xe2\\x82x" },
 		{ BYTES("\xf0\x9f\x98\nx"), "\\xf0\\x9f\\x98\nx" },
 		{ BYTES("\xc3\xc3\xa9"), "\\xc3\xc3\xa9" },
@@ -191,7 +191,7 @@ screen_escapes_only_the_invalid_byte(void **state)
 		  "\\xf0\\x9f\\x98\xe2\x82\xac" },
 		{ BYTES("\xe2\x82\xe2\x82"), "\\xe2\\x82\\xe2\\x82" },
 		{ BYTES("\xe9\x1b[31mred"), "\\xe9\x1b[31mred" },
-		/* what is shown as bytes still is */
+		/* characters that are escaped anyway */
 		{ BYTES("\xe9\x1b[2J"), "\\xe9\\x1b\\x5b\\x32\\x4a" },
 		{ BYTES("\xe9\x07"), "\\xe9\\x07" },
 		{ BYTES("\xe9\rx"), "\\xe9\\x0dx" },
@@ -287,7 +287,7 @@ random_number(uint64_t below)
 	return random_state % below;
 }
 
-/* Random bytes rarely make sequences: half of them are picked. */
+/* Random bytes rarely form sequences, so half of the bytes are from these. */
 static size_t
 random_bytes(char *out, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * visible: the rule that screen must keep, written a second time. Text, tab,
- * newline and colour codes may reach a terminal, and nothing else.
+ * visible: an independent implementation of the rule of screen: only text, tab,
+ * newline and colour codes may reach a terminal.
  */
 #ifndef REMIT_TEST_VISIBLE_H
 #define REMIT_TEST_VISIBLE_H
@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-/* The length of the colour code at `s`, 0 if there is none. */
+/* Returns the length of the colour code at `s`, or 0. */
 static inline size_t
 visible_colour(const char *s, size_t len)
 {
@@ -24,7 +24,7 @@ visible_colour(const char *s, size_t len)
 	return i < len && s[i] == 'm' ? i + 1 : 0;
 }
 
-/* The first byte that must not be there; `len` if there is none. */
+/* Returns the offset of the first forbidden byte, or `len`. */
 static inline size_t
 visible_until(const char *s, size_t len)
 {

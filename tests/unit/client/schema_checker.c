@@ -1,7 +1,7 @@
 /*
- * Judges lines of {"schema": ..., "value": ...} from standard input: "fits",
- * "not" or "refused". For the comparison with another checker
- * (tests/e2e/library/test_schema.py).
+ * Reads lines of {"schema": ..., "value": ...} from standard input and prints
+ * "fits", "not" or "refused" for each. tests/e2e/library/test_schema.py
+ * compares the answers with another checker.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* artifacts: what a keeper sends is written below one directory, and nowhere
- * else.
- */
+/* artifacts: files of a keeper are written below one directory, and nowhere
+   else. */
 #include "client/files/artifacts.h"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@
 #include <cmocka.h>
 
 struct place {
-	char top[64]; /* not to be touched but for the directory below */
+	char top[64]; /* only the directory in it may change */
 	char directory[80];
 	struct artifacts artifacts;
 	json_t *result;
@@ -114,7 +113,7 @@ file_contains(const struct place *p, const char *path, const char *text)
 	assert_string_equal(buf_text(&b), text);
 }
 
-/* Names in a directory, "." and ".." among them. */
+/* Count the names in a directory, including "." and "..". */
 static int
 count_names(const char *directory)
 {

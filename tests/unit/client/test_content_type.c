@@ -1,4 +1,4 @@
-/* content_type: what a file seems to be. */
+/* content_type: guesses the type of a file. */
 #include "client/files/content_type.h"
 
 #include <setjmp.h>

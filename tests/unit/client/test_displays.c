@@ -1,4 +1,4 @@
-/* displays: what arrives in pieces becomes JSON, whatever the code has sent. */
+/* displays: pieces become valid JSON, whatever the code has sent. */
 #include "client/displays.h"
 
 #include <jansson.h>
@@ -34,7 +34,7 @@ note_display(void *user, const struct remit_display *d)
 	}
 }
 
-/* One with a single part, sent byte by byte. */
+/* Send a display with a single part, byte by byte. */
 static int
 send_display(struct displays *d, const char *kind, const char *mime,
 	     const char *bytes, size_t len)
@@ -99,7 +99,7 @@ value_has_named_text_and_data(void **state)
 	assert_int_equal(displays_begin(&d, head, sizeof(head) - 1, &err), 0);
 	assert_int_equal(displays_add(&d, "v!0.1\xff", 6, &err), 0);
 	assert_true(seen.count == 1 && seen.value && seen.parts == 3);
-	/* There is one. */
+	/* A run has only one value. */
 	assert_int_equal(send_display(&d, "value", "text/plain", "x", 1), -1);
 	doc = move_result(&d);
 	value = json_object_get(doc, "value");
@@ -114,7 +114,7 @@ value_has_named_text_and_data(void **state)
 	assert_int_equal(json_array_size(json_object_get(value, "left_out")),
 			 1);
 	assert_true(json_is_false(json_object_get(value, "truncated")));
-	/* All of it is there, and nothing follows. */
+	/* The display is complete, so no bytes may follow. */
 	assert_int_equal(displays_add(&d, "", 0, &err), -1);
 	assert_int_equal(displays_add(&d, "x", 1, &err), -1);
 }
@@ -146,7 +146,8 @@ invalid_json_is_left_out(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct seen seen = { 0 };
-		own(displays) struct displays d = DISPLAYS_INIT(note_display, &seen);
+		own(displays) struct displays d =
+			DISPLAYS_INIT(note_display, &seen);
 		json_auto_t *doc = NULL;
 		json_t *shown;
 

@@ -1,5 +1,4 @@
-/* file_task: what a session says of its files becomes an answer, or is no
-   answer. */
+/* file_task: frames of a session become an answer, or break the protocol. */
 #include "client/files/file_task.h"
 
 #include <setjmp.h>
@@ -18,7 +17,7 @@
 	"path\0/" \
 	"l\0type\0link\0mode\000511\0size\0001\0modified\0000\0target\0a\0"
 
-/* Frames as they come. */
+/* Add a frame to the answer. */
 static void
 send_frame(struct file_answer *a, enum frame_type type, const char *text,
 	   size_t len)
@@ -33,8 +32,8 @@ send_frame(struct file_answer *a, enum frame_type type, const char *text,
 
 static int
 finish_answer(enum remit_file_op op, const char *bytes, size_t len,
-	      const char *records, size_t records_len, struct remit_file_answer **out,
-	      struct remit_error *err)
+	      const char *records, size_t records_len,
+	      struct remit_file_answer **out, struct remit_error *err)
 {
 	own(file_answer) struct file_answer a = FILE_ANSWER_INIT;
 	const struct remit_file_task t = { .op = op, .path = "x" };
@@ -121,7 +120,7 @@ malformed_file_answer_breaks_the_protocol(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(nonsense); i++) {
 		if (finish_answer(REMIT_FILE_STAT, "", 0, nonsense[i].bytes,
 				  nonsense[i].len, &a, &err) == 0)
-			fail_msg("row %zu was taken", i);
+			fail_msg("row %zu was accepted", i);
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	}
 	assert_null(a);

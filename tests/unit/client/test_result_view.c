@@ -1,5 +1,5 @@
-/* result_view: the output, the rows of the plan and the keeper's members become
-   one result, or an error where anything is missing. */
+/* result_view: output, enforcement and the keeper's members become one result,
+   or an error if anything is missing. */
 #include "client/result_view.h"
 
 #include <jansson.h>
@@ -32,8 +32,7 @@ begin_result(const char *out, size_t out_len, const char *errors,
 
 #define ROWS "[{\"field\":\"timeout\",\"value\":1.5}]"
 
-/* What a keeper sends, with the members of `changed` (JSON) in place of the
-   table's. */
+/* Returns the members of a keeper, with those of `changed` (JSON) replaced. */
 static char *
 keeper_members(const char *changed)
 {
@@ -84,7 +83,7 @@ finish_result(struct remit_result *r, const char *changed)
 	assert_true(result_view_is_done(r));
 }
 
-/* There is no result, and the reason names the member. */
+/* Check that no result is made, and that the error contains `names`. */
 static void
 expect_refused(const char *json, const char *rows, const char *names)
 {
@@ -101,7 +100,7 @@ expect_refused(const char *json, const char *rows, const char *names)
 	remit_result_free(r);
 }
 
-/* NULL: the document has no such key. */
+/* NULL: the document must not have the key. */
 static void
 has_text(const struct remit_result *r, const char *key, const char *want)
 {
@@ -179,7 +178,7 @@ character_cut_by_the_limit_is_left_out_of_the_text(void **state)
 	has_text(r, "stdout", "a");
 	has_text(r, "stdout_base64", NULL);
 	has_text(r, "stderr", "b");
-	/* The bytes themselves are all there. */
+	/* The output has all bytes. */
 	remit_result_output(r, REMIT_STDOUT, &len);
 	assert_int_equal(len, 3);
 	remit_result_free(r);
@@ -233,12 +232,12 @@ result_text_is_one_line_in_table_order(void **state)
 		"\"session\":null,\"calls\":[],\"calls_left_out\":0,"
 		"\"run_id\":null,\"remit_version\":\"\","
 		"\"remit_exit_code\":0}");
-	/* Asked again it is the same, not made again. */
+	/* A second call returns the same text. */
 	assert_ptr_equal(remit_result_json(r), remit_result_json(r));
 	remit_result_free(r);
 }
 
-/* As jansson reads it: every member once, in the order of the table. */
+/* Check that jansson reads every member once, in the order of the table. */
 static void
 has_all_members_in_order(const char *text, bool optional)
 {
@@ -316,7 +315,7 @@ keeper_result_with_a_mistyped_member_is_an_error(void **state)
 	}
 }
 
-/* Not even one that the library or the plan adds. */
+/* The keeper must not send members that the library or the plan adds. */
 static void
 keeper_result_with_a_foreign_member_is_an_error(void **state)
 {
@@ -398,7 +397,7 @@ keeper_member_with_a_missing_part_is_an_error(void **state)
 	}
 }
 
-/* A program must not write the rows that say what it was held by. */
+/* A program must not be able to forge the rows of enforcement. */
 static void
 output_cannot_replace_the_enforcement(void **state)
 {

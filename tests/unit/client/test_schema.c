@@ -26,7 +26,7 @@ schema_is_refused(const char *schema, const char *words)
 	assert_int_equal(err.code, REMIT_E_INPUT);
 }
 
-/* NULL: it fits. */
+/* Check a value. `words` is the expected error; NULL: the value fits. */
 static void
 mismatch_of(const char *schema, const char *value, const char *words)
 {

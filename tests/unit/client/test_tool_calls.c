@@ -1,4 +1,4 @@
-/* tool_calls: who is called with what, who is asked, and when answers count. */
+/* tool_calls: checks of arguments, approval by the user, and answers. */
 #include "client/tools/calls.h"
 
 #include <poll.h>
@@ -18,11 +18,11 @@
 	"{\"properties\": {\"a\": {\"type\": \"integer\"}}, " \
 	"\"additionalProperties\": false}"
 
-/* What the tool was called with, and how it answers. */
+/* Records how the tool was called, and controls its answers. */
 struct tool_world {
 	unsigned called, questions;
 	char arguments[64];
-	const char *reply; /* NULL: later */
+	const char *reply; /* NULL: answer later */
 	size_t reply_len;
 	struct remit_tool_call *pending;
 	enum remit_answer say;
@@ -58,7 +58,7 @@ on_question(void *user, const struct remit_question *q)
 	return w->say;
 }
 
-/* A run with one tool. */
+/* Open a run with one tool. */
 struct run {
 	struct tool_world world;
 	struct tools tools;
@@ -124,7 +124,7 @@ call_tool(struct run *r, const char *name, const char *arguments)
 	assert_int_equal(tool_calls_receive(&r->calls, &f, &err), 0);
 }
 
-/* The code is told this, and nothing else. */
+/* Check that the code gets exactly this answer. */
 static void
 expect_answer(struct run *r, const char *outcome, const char *text)
 {
@@ -250,7 +250,7 @@ tool_approval_decides_how_often_the_user_is_asked(void **state)
 			call_tool(&r, "t", "{\"a\": 1}");
 			expect_answer(&r, rows[i].called ? "ok" : "denied",
 				      rows[i].called ? "1" : "not allowed");
-			/* Nobody is asked about what makes no sense. */
+			/* The user must not be asked about invalid calls. */
 			call_tool(&r, "t", "{\"a\": null}");
 			expect_answer(&r, "error", "integer");
 		}
@@ -358,7 +358,7 @@ unusable_tool_names_are_refused(void **state)
 		own(tools) struct tools all = { 0 };
 
 		if (tools_open(&all, &t, 1, &err) == 0)
-			fail_msg("\"%s\" was taken", names[i]);
+			fail_msg("\"%s\" was accepted", names[i]);
 	}
 	own(tools) struct tools two = { 0 }, nothing = { 0 };
 	assert_int_equal(tools_open(&two, twice, 2, &err), -1);

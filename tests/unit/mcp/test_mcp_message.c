@@ -1,4 +1,4 @@
-/* mcp_message: what is taken for a message, and which code says why not. */
+/* mcp_message: which messages are valid, and the error codes of others. */
 #include "mcp/message.h"
 
 #include <setjmp.h>
@@ -102,7 +102,7 @@ message_kind_is_recognised(void **state)
 	mcp_message_free(&m);
 }
 
-/* An answer needs the id also where the rest is wrong. */
+/* The error answer needs the id even if the rest is invalid. */
 static void
 message_id_is_read_even_if_the_rest_is_invalid(void **state)
 {

@@ -1,4 +1,4 @@
-/* mcp_tool: what each revision of the protocol is told of the tools. */
+/* mcp_tool: the tools as each revision of the protocol lists them. */
 #include "mcp/tool.h"
 
 #include <setjmp.h>
@@ -35,8 +35,7 @@ tool_text(const json_t *tool, const char *key)
 	return json_string_value(json_object_get(tool, key));
 }
 
-/* A schema that the checker of tools understands is one that says what it
-   means. */
+/* Schemas that Remit's own checker accepts are also correct. */
 static void
 tools_have_schemas_for_input_and_output(void **state)
 {
