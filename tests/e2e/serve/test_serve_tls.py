@@ -450,7 +450,7 @@ def test_files_that_will_not_do_are_refused(remit):
     assert "cannot be read" in refused(remit, "--tls-certificate", half, "--tls-key", good.key)
     locked = openssl("pkey", "-in", good.key, "-aes128", "-passout", "pass:abcd").stdout
     assert "is encrypted" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "locked.key", locked))
-    assert "no TLS" in refused(remit, "--open", "--e2b-debug", *good.flags())
+    assert "do not use TLS" in refused(remit, "--open", "--e2b-debug", *good.flags())
     assert "no keys" in refused(remit, "--listen", "0.0.0.0:0", *good.flags())
 
 

@@ -179,7 +179,7 @@ def test_the_value_is_printed_when_asked_for(remit):
     assert remit("run", "-c", "1 + 1").stdout == ""
     assert remit("run", "--value", "-c", "print(1)").stdout == "1\n"
     done = remit("run", "--value", "--json", "-c", "1")
-    assert done.returncode == 2 and "--json has the value" in done.stderr
+    assert done.returncode == 2 and "--json already includes the value" in done.stderr
 
 
 def test_displays_are_written_to_a_folder(remit):
