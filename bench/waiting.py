@@ -35,49 +35,49 @@ def run(code: bytes) -> None:
 
 def warm_up(code: bytes, times: int, out: int) -> None:
     """Run the code with its output discarded. Afterwards, output goes to `out`."""
-    nobody = os.open("/dev/null", os.O_WRONLY)
-    os.dup2(nobody, 1)
-    os.close(nobody)
+    devnull = os.open("/dev/null", os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.close(devnull)
     for _ in range(times):
         run(code)
     os.dup2(out, 1)
 
 
-def wait(asked: socket.socket, out: int, code: bytes) -> None:
+def wait(channel: socket.socket, out: int, code: bytes) -> None:
     """Runs in the fork, until it is killed."""
     warm_up(code, 2, out)
-    asked.send(b"w")
-    run(asked.recv(1 << 16))
-    asked.send(b"e")
+    channel.send(b"w")
+    run(channel.recv(1 << 16))
+    channel.send(b"e")
     signal.pause()
 
 
 class Waiting:
     def __init__(self, code: bytes):
-        self.ours, theirs = socket.socketpair()
+        self.channel, theirs = socket.socketpair()
         self.out, out = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             wait(theirs, out, code)
         theirs.close()
         os.close(out)
-        self.ours.recv(1)
+        self.channel.recv(1)
 
-    def ask(self, code: bytes) -> bytes:
-        self.ours.send(code)
-        self.ours.recv(1)
+    def run_once(self, code: bytes) -> bytes:
+        self.channel.send(code)
+        self.channel.recv(1)
         return os.read(self.out, 1 << 16)
 
     def end(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
-        self.ours.close()
+        self.channel.close()
         os.close(self.out)
 
 
 def relay(all_of_them: list[Waiting], client: socket.socket) -> None:
     for one in all_of_them:
-        client.send(one.ask(client.recv(1 << 16)))
+        client.send(one.run_once(client.recv(1 << 16)))
     os._exit(0)
 
 

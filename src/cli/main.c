@@ -73,7 +73,7 @@ cli_needs_private(const struct policy *p)
 {
 	const char *named = getenv("REMIT_KEEPER");
 
-	/* A keeper named by the user is asked nevertheless: its refusal gives
+	/* A keeper named by the user is contacted anyway: its refusal gives
 	   the reason. */
 	return (!named || !*named) &&
 	       (p->network_access == NETWORK_HOST || p->credentials.count ||

@@ -12,7 +12,7 @@
 #define SECTION	    "a branch of a session with 100 MiB"
 #define BYTES	    "104857600"
 #define PREPARE	    "x = b'1' * " BYTES
-#define ASK	    "print(len(x))"
+#define READ_SIZE   "print(len(x))"
 #define ANSWER	    BYTES "\n"
 #define FORKS	    60
 #define FORKS_QUICK 5
@@ -33,7 +33,7 @@ time_branch(struct bench *b, struct remit_session *s, struct bench_row *row,
 
 	if (remit_session_fork(s, NULL, &branch, err) < 0)
 		return -1;
-	bad = bench_cell(b, branch, ASK, ANSWER, &of_cell, err);
+	bad = bench_cell(b, branch, READ_SIZE, ANSWER, &of_cell, err);
 	us = bench_stats_now_us() - begun;
 	remit_session_drop(branch);
 	return bad ? -1 : bench_row_add(row, us, err);

@@ -19,7 +19,7 @@ count_of(const struct bench *b)
 	return b->opt.quick ? CELLS_QUICK : CELLS;
 }
 
-/* ---- ours ---- */
+/* ---- Remit ---- */
 
 static int
 measure_session(struct bench *b, struct remit *r, const char *policy,

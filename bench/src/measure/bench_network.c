@@ -115,12 +115,12 @@ bench_server_free(struct bench_server *s)
 	      "s.recv(1)\n"                    \
 	      "print((time.perf_counter() - t) * 1e6)\n"
 /* Prints the bytes per second. */
-#define STREAM                                                            \
-	BEGIN "s.connect(('127.0.0.1', %u))\n"                            \
-	      "s.sendall(b's')\n"                                         \
-	      "room, n, t = bytearray(1 << 18), 0, time.perf_counter()\n" \
-	      "while n < 200 << 20:\n"                                    \
-	      "    n += s.recv_into(room)\n"                              \
+#define STREAM                                                              \
+	BEGIN "s.connect(('127.0.0.1', %u))\n"                              \
+	      "s.sendall(b's')\n"                                           \
+	      "buffer, n, t = bytearray(1 << 18), 0, time.perf_counter()\n" \
+	      "while n < 200 << 20:\n"                                      \
+	      "    n += s.recv_into(buffer)\n"                              \
 	      "print(n / (time.perf_counter() - t))\n"
 
 /* A separate keeper for one policy. */

@@ -95,7 +95,7 @@ run_input_free(struct run_input *in)
 struct run {
 	struct run_options options;
 	struct audit audit;
-	struct prompt ask;
+	struct prompt prompt;
 	struct run_input input;
 	struct run_displays displays;
 	struct buf code;
@@ -156,10 +156,11 @@ on_question(void *user, const struct remit_question *q)
 	struct run *r = user;
 	bool is_host = !strcmp(q->kind, "host");
 	enum remit_answer a =
-		question_prompt(q, is_host ? r->ask.file : NULL, r->signals);
+		question_prompt(q, is_host ? r->prompt.file : NULL, r->signals);
 
 	if (is_host)
-		prompt_note_host(&r->ask, q->subject, a == REMIT_ALLOW_ALWAYS);
+		prompt_note_host(&r->prompt, q->subject,
+				 a == REMIT_ALLOW_ALWAYS);
 	return a;
 }
 
@@ -391,7 +392,7 @@ run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	const struct run_options *o = &r->options;
 
 	if (tool_options_list(&r->options.tools, err) < 0 ||
-	    (o->ask && prompt_open(&r->ask, &o->flags, err) < 0))
+	    (o->ask && prompt_open(&r->prompt, &o->flags, err) < 0))
 		return -1;
 	if (program_read(&r->code, o->code, o->script, err) < 0 ||
 	    (o->displays &&
@@ -400,7 +401,7 @@ run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (o->ask && !is_from_stdin(o) &&
 	    run_input_open(&r->input, policy->stdin_bytes, err) < 0)
 		return -1;
-	r->signals = r->ask.signals = watch_signals();
+	r->signals = r->prompt.signals = watch_signals();
 	r->audit.path = o->audit;
 	return audit_open(&r->audit, err);
 }
@@ -431,7 +432,7 @@ show_result(struct run *r, const struct remit_result *res,
 			&r->displays);
 	if (!r->options.ask)
 		return false;
-	if (!prompt_for_denials(&r->ask, doc, policy))
+	if (!prompt_for_denials(&r->prompt, doc, policy))
 		return false;
 	remove_artifacts(doc);
 	return true;
@@ -502,7 +503,7 @@ run_free(struct run *r)
 {
 	run_options_free(&r->options);
 	audit_free(&r->audit);
-	prompt_free(&r->ask);
+	prompt_free(&r->prompt);
 	run_input_free(&r->input);
 	run_displays_free(&r->displays);
 	buf_free(&r->code);
@@ -514,7 +515,7 @@ run_command(int argc, char **argv)
 {
 	own(run) struct run r = {
 		.audit = AUDIT_INIT,
-		.ask = PROMPT_INIT,
+		.prompt = PROMPT_INIT,
 		.displays = RUN_DISPLAYS_INIT,
 		.code = BUF_INIT(PROGRAM_MAX),
 		.signals = -1,
