@@ -174,7 +174,7 @@ print_usage(void)
 	       "remit.\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
-			printf("  %-11s %s\n", (*c)->options.name,
+			printf("  %-12s %s\n", (*c)->options.name,
 			       (*c)->options.summary);
 	printf("\nRun \"remit COMMAND --help\" or \"man remit\" for "
 	       "details.\n");
