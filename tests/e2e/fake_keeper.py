@@ -54,9 +54,9 @@ class FakeKeeper:
         except OSError:
             pass  # the test has closed it
 
-    def talk(self, door):
+    def talk(self, conn):
         code, kind = b"", None
-        with door, door.makefile("rb") as f:
+        with conn, conn.makefile("rb") as f:
             while kind != self.frames["START"]:
                 length, kind, protocol = struct.unpack("<IBB2x", f.read(8))
                 assert protocol == PROTOCOL
@@ -65,14 +65,14 @@ class FakeKeeper:
                     code += payload
             status = self.answer(code.decode())
             if status:
-                self.send_frame(door, "ENFORCEMENT", self.enforcement.encode(), PROTOCOL)
+                self.send_frame(conn, "ENFORCEMENT", self.enforcement.encode(), PROTOCOL)
                 facts = {**facts_of_nothing(), "status": status, "remit_exit_code": 0, "remit_version": self.version}
                 facts = {name: value for name, value in facts.items() if name not in self.lacks}
-                self.send_frame(door, "RESULT", json.dumps(facts).encode(), PROTOCOL)
+                self.send_frame(conn, "RESULT", json.dumps(facts).encode(), PROTOCOL)
 
-    def send_frame(self, door, name: str, payload: bytes, protocol: int):
+    def send_frame(self, conn, name: str, payload: bytes, protocol: int):
         if payload:
-            door.sendall(struct.pack("<IBB2x", len(payload), self.frames[name], protocol) + payload)
+            conn.sendall(struct.pack("<IBB2x", len(payload), self.frames[name], protocol) + payload)
 
     def env(self) -> dict[str, str]:
         return {"REMIT_KEEPER": str(self.path)}

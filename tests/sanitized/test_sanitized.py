@@ -10,7 +10,7 @@ import threading
 import pytest
 from conftest import PYTHON, ROOT, Remit, skip_or_fail
 from mixture import LATE, run_one
-from session_door import Door
+from session_client import SessionClient
 from shared_keeper import SharedKeeper
 
 RUNS = 240
@@ -65,37 +65,37 @@ CELLS = [
 ]  # fmt: skip
 
 
-def use_sessions(door: Door, seed: int, wrong: list[str]) -> None:
+def use_sessions(client: SessionClient, seed: int, wrong: list[str]) -> None:
     """Sends a session random requests in random order."""
     rng = random.Random(seed)
     policy = {"python": PYTHON, "timeout": "200ms", "stdout_max_bytes": 4096, "artifact_export_paths": ["f"]}
     for n in range(SESSIONS):
-        door.open(policy=policy)
+        client.open(policy=policy)
         for _ in range(rng.randrange(8)):
             what = rng.random()
-            answer = door.begin("reset") if what < 0.1 else door.begin("run", code=rng.choice(CELLS), stdin="in", files=[("in", "x")])
+            answer = client.begin("reset") if what < 0.1 else client.begin("run", code=rng.choice(CELLS), stdin="in", files=[("in", "x")])
             if what > 0.7:
-                door.ask("interrupt")
+                client.ask("interrupt")
             said = answer()
             if "failed" in said and LATE not in said["failed"]["message"]:
                 wrong.append(f"{seed}/{n}: {said}")
-        door.ask(rng.choice(("close", "drop")))
+        client.ask(rng.choice(("close", "drop")))
 
 
 def test_keeper_has_no_memory_errors_with_sessions(remit, sanitized):
     log = pathlib.Path(sanitized.folder) / "asan-sessions"
     keeper = SharedKeeper(sanitized, env={"ASAN_OPTIONS": f"log_path={log}:detect_leaks=0"})
     wrong: list[str] = []
-    doors = [Door(remit, keeper.env) for _ in range(3)]
-    threads = [threading.Thread(target=use_sessions, args=(door, seed, wrong)) for seed, door in enumerate(doors)]
+    clients = [SessionClient(remit, keeper.env) for _ in range(3)]
+    threads = [threading.Thread(target=use_sessions, args=(client, seed, wrong)) for seed, client in enumerate(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    doors[0].open(policy={"python": PYTHON})
-    doors[0].begin("run", code="while True: pass")
-    for door in doors:
-        door.leave()
+    clients[0].open(policy={"python": PYTHON})
+    clients[0].begin("run", code="while True: pass")
+    for client in clients:
+        client.leave()
     keeper.until(lambda: keeper.status()["sessions"] == [] and keeper.status()["running"] == 0)
     keeper.close()
     reports = [path.read_text() for path in log.parent.glob(f"{log.name}.*")]

@@ -250,11 +250,11 @@ def test_the_network_is_measured_against_the_host_s(report):
 @pytest.mark.longer
 def test_the_doors_are_measured_against_the_library(report):
     found = rows(report, "doors, loopback")
-    for kind, doors in (("a run", ("POST /", "POST /v1/runs", "POST /mcp")), ("a cell", ("POST /v1/sessions/ID/cells", "POST /execute of E2B", "POST /mcp"))):
+    for kind, frontends in (("a run", ("POST /", "POST /v1/runs", "POST /mcp")), ("a cell", ("POST /v1/sessions/ID/cells", "POST /execute of E2B", "POST /mcp"))):
         direct = found[f"{kind}, the library"]
         assert direct["runs_per_s"] > 0 and "added_ms" not in direct
-        for door in doors:
-            row = found[f"{kind}, {door}"]
+        for frontend in frontends:
+            row = found[f"{kind}, {frontend}"]
             added = (row["time_us"]["p50"] - direct["time_us"]["p50"]) / 1e3
             assert abs(added - row["added_ms"]) < 0.01 and row["runs_per_s"] > 0
             assert row["time_us"]["count"] == direct["time_us"]["count"] > 1

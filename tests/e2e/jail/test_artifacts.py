@@ -390,7 +390,7 @@ def test_a_batch_takes_no_artifacts(any_remit):
 
 
 def test_large_files_pass_through_a_small_keeper(remit):
-    """The keeper reads no faster than the door."""
+    """The keeper reads no faster than the client."""
     keeper = SharedKeeper(remit)
     place = Place(remit, keeper.json)
     try:
@@ -449,17 +449,17 @@ def test_no_descriptor_and_no_file_system_stays(remit):
         keeper.close()
 
 
-def test_a_door_that_leaves_in_the_middle(remit):
+def test_a_client_that_leaves_in_the_middle(remit):
     keeper = SharedKeeper(remit)
     try:
         code = "for n in range(100): open(str(n), 'wb').truncate(1 << 20)"
         folder = remit.folder / f"left-{secrets.token_hex(4)}"
         flags = ("--export", "*", "--artifacts", folder)
         for _ in range(3):
-            door = remit.popen("run", "--json", *flags, "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            client = remit.popen("run", "--json", *flags, "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             keeper.until(lambda: folder.exists() and any(folder.iterdir()))
-            door.send_signal(signal.SIGKILL)
-            door.wait()
+            client.send_signal(signal.SIGKILL)
+            client.wait()
             for path in folder.iterdir():
                 path.unlink()
         keeper.until(lambda: keeper.status()["running"] == 0)
@@ -469,21 +469,21 @@ def test_a_door_that_leaves_in_the_middle(remit):
     assert not gone(groups) and not mounts()
 
 
-def test_a_door_that_does_not_read_has_a_deadline(remit):
+def test_a_client_that_does_not_read_has_a_deadline(remit):
     keeper = SharedKeeper(remit)
     try:
         code = "for n in range(100): open(str(n), 'wb').truncate(1 << 20)"
         folder = remit.folder / f"asleep-{secrets.token_hex(4)}"
-        door = remit.popen(
+        client = remit.popen(
             "run", "--json", "--export", "*", "--export-time", "2s", "--artifacts", folder, "-c", code,
             env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         keeper.until(lambda: folder.exists() and any(folder.iterdir()))
-        door.send_signal(signal.SIGSTOP)
+        client.send_signal(signal.SIGSTOP)
         keeper.until(lambda: not keeper.status()["running"])  # the time to export is over
         assert keeper.json("print(1)")["stdout"] == "1\n"
-        door.send_signal(signal.SIGCONT)
-        result = json.loads(door.communicate(timeout=120)[0])
+        client.send_signal(signal.SIGCONT)
+        result = json.loads(client.communicate(timeout=120)[0])
         assert result["status"] == "ok"
     finally:
         keeper.close()

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from conftest import PYTHON, ROOT, skip_or_fail
-from session_door import Door
+from session_client import SessionClient
 from shared_keeper import SharedKeeper, family, is_alive
 from waiting import PATIENCE, until
 
@@ -106,30 +106,30 @@ def test_interpreter_that_does_not_start_is_busy(holes, flags):
 
 @pytest.mark.parametrize("moment", ["before", "after_in_child"])
 def test_session_that_is_not_copied_is_busy(holes, moment):
-    door = Door(holes, {"REMIT_KEEPER": "", **short("copy")})
+    client = SessionClient(holes, {"REMIT_KEEPER": "", **short("copy")})
     try:
-        door.open(policy={"python": PYTHON}, forkable=True)
-        door.run(f"import os, time; os.register_at_fork({moment}=lambda: time.sleep(600))")
-        failed = door.ask("fork", branch="b")["failed"]
+        client.open(policy={"python": PYTHON}, forkable=True)
+        client.run(f"import os, time; os.register_at_fork({moment}=lambda: time.sleep(600))")
+        failed = client.ask("fork", branch="b")["failed"]
         assert failed["code"] == 3 and '(deadline "copy")' in failed["message"], failed
     finally:
-        door.leave()
+        client.leave()
 
 
 def test_session_that_does_not_stop_for_its_commit_is_told_why_nothing_was_written(holes):
     root = holes.folder / f"root-{secrets.token_hex(4)}"
     root.mkdir()
     holes.own(root)
-    door = Door(holes, {"REMIT_KEEPER": "", **short("stop", 0)})
+    client = SessionClient(holes, {"REMIT_KEEPER": "", **short("stop", 0)})
     try:
-        door.open(policy={"python": PYTHON, "mounts": [{"host": str(root), "jail": "/data", "mode": "rw"}]})
-        door.out("open('/data/new', 'w').write('new')")
-        (skipped,) = door.ask("commit")["changes_skipped"]
+        client.open(policy={"python": PYTHON, "mounts": [{"host": str(root), "jail": "/data", "mode": "rw"}]})
+        client.out("open('/data/new', 'w').write('new')")
+        (skipped,) = client.ask("commit")["changes_skipped"]
         assert "the code did not stop within 0 s" in skipped["reason"] and '(deadline "stop")' in skipped["reason"], skipped
         assert os.listdir(root) == []
-        assert door.out("print(open('/data/new').read())") == "new\n"
+        assert client.out("print(open('/data/new').read())") == "new\n"
     finally:
-        door.leave()
+        client.leave()
 
 
 # Its quota of keys is used up; then what it is told to run. Keys of earlier processes count until the kernel has collected them.

@@ -148,7 +148,7 @@ WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
 
 def said(keeper, *sent):
     """What a door hears of a keeper that is sent these, each time."""
-    script = (ROOT / "tests" / "e2e" / "keeper" / "raw_door.py").read_text()
+    script = (ROOT / "tests" / "e2e" / "keeper" / "raw_client.py").read_text()
     argv = [PYTHON, "-c", script, keeper.path, str(PROTOCOL), json.dumps(frame_numbers()), *map(json.dumps, sent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120, **keeper.remit.identity())
     return json.loads(done.stdout)
@@ -158,7 +158,7 @@ def test_a_door_that_stays_is_asked_again(usual):
     assert said(usual, WHOLE, WHOLE, WHOLE) == [["ENFORCEMENT", "STAYS", "ok", "RESULT"]] * 3
 
 
-@pytest.mark.parametrize("before", [[], [WHOLE]], ids=["a new door", "a kept one"])
+@pytest.mark.parametrize("before", [[], [WHOLE]], ids=["new connection", "kept connection"])
 def test_a_session_that_is_not_there_yet_can_be_interrupted(usual, before):
     *_, last = said(usual, *before, [["OPEN", ""], ["INTERRUPT", ""]])
     assert last[-2:] == ["interrupted", "RESULT"]

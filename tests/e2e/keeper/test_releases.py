@@ -15,7 +15,7 @@ import termios
 import pytest
 from conftest import PYTHON, Remit
 from fake_keeper import PROTOCOL, FakeKeeper, frame_numbers
-from session_door import Door
+from session_client import SessionClient
 from shared_keeper import SharedKeeper
 from waiting import until
 
@@ -33,14 +33,14 @@ class OtherKeeper(FakeKeeper):
 
     version = "0.0.9"
 
-    def talk(self, door):
-        with door, door.makefile("rb") as f:
+    def talk(self, conn):
+        with conn, conn.makefile("rb") as f:
             f.read(8)
             text = json.dumps({**REFUSED, "remit_version": self.version}).encode()
             whole = struct.pack("<IB3x", len(text), self.frames["RESULT"]) + text
             for piece in (whole[:3], whole[3:40], whole[40:]):
-                door.sendall(piece)
-                until(lambda: not unread_bytes(door))  # each comes alone
+                conn.sendall(piece)
+                until(lambda: not unread_bytes(conn))  # each comes alone
 
 
 @pytest.fixture
@@ -64,13 +64,13 @@ def test_keeper_of_another_release_is_named_with_the_remedy(remit, other, comman
 
 
 def test_session_of_the_library_names_it_too(remit, other):
-    door = Door(remit, other.env())
+    client = SessionClient(remit, other.env())
     try:
-        failed = door.ask("open", policy={"python": PYTHON})["failed"]
+        failed = client.ask("open", policy={"python": PYTHON})["failed"]
         assert failed["code"] == 2, failed
         check_sentence(failed["message"] + failed["remedy"], other)
     finally:
-        door.leave()
+        client.leave()
 
 
 PRIVATE = """\
@@ -82,10 +82,10 @@ while True:
     if not byte:
         break
     for fd in fds:
-        with socket.socket(fileno=fd) as door:
-            door.recv(8)
+        with socket.socket(fileno=fd) as conn:
+            conn.recv(8)
             text = json.dumps({"status": "internal", "remit_version": "0.0.9"}).encode()
-            door.sendall(struct.pack("<IB3x", len(text), RESULT) + text)
+            conn.sendall(struct.pack("<IB3x", len(text), RESULT) + text)
 """
 
 
@@ -96,13 +96,13 @@ def test_private_keeper_of_another_release_is_named_by_its_command(remit):
     other.command = str(folder / "remit")
     (folder / "remit").write_text(PRIVATE.replace("RESULT", str(frame_numbers()["RESULT"])))
     (folder / "remit").chmod(0o755)
-    door = Door(other, {"REMIT_KEEPER": ""})
+    client = SessionClient(other, {"REMIT_KEEPER": ""})
     try:
-        failed = door.ask("open", policy={"python": PYTHON})["failed"]
+        failed = client.ask("open", policy={"python": PYTHON})["failed"]
         assert f"the keeper {other.command} is Remit 0.0.9 (protocol 0)" in failed["message"], failed
         assert "command_path" in failed["remedy"]
     finally:
-        door.leave()
+        client.leave()
 
 
 def test_another_release_with_the_same_protocol_goes_on(remit):
@@ -132,10 +132,10 @@ def test_a_result_that_lacks_a_member_is_an_error_and_not_a_result(remit, member
 CLIENT = textwrap.dedent("""
     import socket, struct, sys
     path, kind, protocol, payload = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].encode()
-    with socket.socket(socket.AF_UNIX) as door, door.makefile("rb") as f:
-        door.settimeout(60)
-        door.connect(path)
-        door.sendall(struct.pack("<IBB2x", len(payload), kind, protocol) + payload)
+    with socket.socket(socket.AF_UNIX) as conn, conn.makefile("rb") as f:
+        conn.settimeout(60)
+        conn.connect(path)
+        conn.sendall(struct.pack("<IBB2x", len(payload), kind, protocol) + payload)
         length, kind, protocol, rest = struct.unpack("<IBBH", f.read(8))
         print(kind, protocol, rest, f.read(length).decode())
         assert not f.read()

@@ -55,8 +55,8 @@ def test_a_thousand_runs_at_once(remit, prefix, stage):
 
 
 def test_a_door_is_kept_if_all_was_said(remit, prefix, stage):
-    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "doors.c", stage / "doors")
-    done = run_as(remit, stage / "doors")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "connections.c", stage / "connections")
+    done = run_as(remit, stage / "connections")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 

@@ -23,7 +23,7 @@ def caller(prefix, stage):  # noqa: F811
     return stage / "tools"
 
 
-class Door:
+class Runner:
     """Runs with tools, by one user, at a private or a shared keeper."""
 
     def __init__(self, remit, caller, env):
@@ -46,15 +46,15 @@ class Door:
 
 
 @pytest.fixture(params=WHERE)
-def door(request, remit, caller):
+def runner(request, remit, caller):
     if request.param == "cold":
-        yield Door(remit, caller, {"REMIT_KEEPER": ""})
+        yield Runner(remit, caller, {"REMIT_KEEPER": ""})
         return
     keeper = SharedKeeper(remit)
     try:
-        door = Door(remit, caller, keeper.env)
-        keeper.until(lambda: door("pass")["start"] == "warm")
-        yield door
+        runner = Runner(remit, caller, keeper.env)
+        keeper.until(lambda: runner("pass")["start"] == "warm")
+        yield runner
     finally:
         keeper.close()
 
@@ -62,17 +62,17 @@ def door(request, remit, caller):
 @pytest.fixture
 def once(remit, caller):
     """For what has nothing to do with where it runs."""
-    return Door(remit, caller, {"REMIT_KEEPER": ""})
+    return Runner(remit, caller, {"REMIT_KEEPER": ""})
 
 
-def test_a_tool_is_a_function_and_has_a_name(door):
-    result = door("print(add(1, 2), add(a=3, b=4), add(5, b=6), call_tool('add', a=7, b=8))")
+def test_a_tool_is_a_function_and_has_a_name(runner):
+    result = runner("print(add(1, 2), add(a=3, b=4), add(5, b=6), call_tool('add', a=7, b=8))")
     assert (result["status"], result["stdout"]) == ("ok", "3 7 11 15\n"), result
     assert result["usage"]["tool_calls"] == 4
     assert result["calls"][0] == {"tool": "add", "bytes": 16, "outcome": "ok", "arguments": {"a": 1, "b": 2}}
 
 
-def test_calls_of_an_event_loop_run_at_the_same_time(door):
+def test_calls_of_an_event_loop_run_at_the_same_time(runner):
     code = """
 import asyncio
 async def main():
@@ -83,21 +83,21 @@ async def main():
     print(add(2, 2))
 asyncio.run(main())
 """
-    result = door(code)
+    result = runner(code)
     assert result["status"] == "ok", result
     assert result["stdout"].splitlines() == [
         "[600, 601, 602]", "301 300 2", "<a call of add: write `await` before it>",
     ]  # fmt: skip
 
 
-def test_threads_call_at_the_same_time(door):
+def test_threads_call_at_the_same_time(runner):
     code = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(8) as pool:
     print(list(pool.map(meets, [8] * 8, range(8))) == list(range(8)))
     print(list(pool.map(add, range(300), range(300))) == list(range(0, 600, 2)))
 """
-    assert door(code)["stdout"] == "True\nTrue\n"
+    assert runner(code)["stdout"] == "True\nTrue\n"
 
 
 def test_threads_and_event_loops_together(once):
@@ -158,8 +158,8 @@ for case in cases:
         assert line.split("|")[1].startswith(words) and line.startswith(words.split(":")[0]), (case, line)
 
 
-def test_an_error_that_nobody_catches_ends_the_program(door):
-    result = door("add('x', 2)")
+def test_an_error_that_nobody_catches_ends_the_program(runner):
+    result = runner("add('x', 2)")
     assert (result["status"], result["error"]["name"], result["error"]["line"]) == ("error", "ToolError", 1), result
     assert result["error"]["value"] == "add: arguments.a: must be of type integer, not string"
     assert "tools.py" not in result["stderr"] and "File \"main.py\", line 1" in result["stderr"]
@@ -191,24 +191,24 @@ def test_a_tool_is_asked_for_as_often_as_it_wants(once):
 
 
 def test_calls_are_counted(remit, caller, covers):
-    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     for tier in TIERS:
         code = "n = 0\ntry:\n    while True: add(1, 1); n += 1\nexcept ToolError as e: print(n, e)"
-        result = door(code, tool_calls=7, tier=tier)
+        result = runner(code, tool_calls=7, tier=tier)
         assert result["stdout"] == "7 add: tool_calls allows 7 calls per run\n", (tier, result)
         assert result["usage"]["tool_calls"] == 7
         covers(remit, "tool_calls", *enforced(result, "tool_calls"), tier=tier)
 
 
 def test_bytes_are_bounded(remit, caller, covers):
-    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     code = """
 for f in lambda: echo(x="x" * 91), lambda: echo(x="x" * 92), lambda: large(bytes=100), lambda: large(bytes=101):
     try: f(); print("passed")
     except ToolError as e: print(e)
 """
     for tier in TIERS:
-        result = door(code, tool_bytes=100, tier=tier)
+        result = runner(code, tool_bytes=100, tier=tier)
         assert result["stdout"].splitlines() == [
             "passed", "echo: the arguments have 101 bytes, and tool_bytes allows 100",
             "passed", "large: the result has 101 bytes, and tool_bytes allows 100",
@@ -228,12 +228,12 @@ print(got.count(b"tool_concurrency allows 3 concurrent calls"))
 
 
 def test_calls_at_once_are_bounded_and_wait_their_turn(remit, caller, covers):
-    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     waits = "import asyncio\nasync def main(): print(len(await asyncio.gather(*(later(100) for _ in range(9)))))\nasyncio.run(main())"
     for tier in TIERS:
-        result = door(waits, tool_concurrency=3, tier=tier)
+        result = runner(waits, tool_concurrency=3, tier=tier)
         assert result["stdout"] == "9\n" and result["usage"]["wall_ms"] > 290, (tier, result)
-        result = door(with_frames(AT_ONCE), tool_concurrency=3, tier=tier, timeout=30, tool_wait=1)
+        result = runner(with_frames(AT_ONCE), tool_concurrency=3, tier=tier, timeout=30, tool_wait=1)
         assert result["stdout"] == "4\n", (tier, result)
         covers(remit, "tool_concurrency", *enforced(result, "tool_concurrency"), tier=tier)
 
@@ -253,13 +253,13 @@ def frames():
 
 
 def test_the_wall_clock_stands_while_a_tool_is_waited_for(remit, caller, covers):
-    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     for tier in TIERS:
-        result = door("print(later(2500), later(ms=700))", timeout=3, tier=tier)
+        result = runner("print(later(2500), later(ms=700))", timeout=3, tier=tier)
         assert (result["status"], result["stdout"]) == ("ok", "2500 700\n"), (tier, result)
         assert result["usage"]["tool_wait_ms"] >= 3150
         # No longer than tool_wait in all.
-        result = door("print(later(1500), later(ms=60000))", timeout=3, tool_wait=1.8, tier=tier)
+        result = runner("print(later(1500), later(ms=60000))", timeout=3, tool_wait=1.8, tier=tier)
         assert (result["status"], result["stdout"]) == ("timeout", ""), (tier, result)
         assert 4700 <= result["usage"]["wall_ms"] < 30_000
         covers(remit, "tool_wait", *enforced(result, "tool_wait"), tier=tier)
@@ -278,7 +278,7 @@ def test_a_tool_that_hangs_ends_with_the_run(once):
 
 
 def test_the_static_tier_calls_nobody(remit, caller, covers):
-    result = Door(remit, caller, {"REMIT_KEEPER": ""})("echo(x=1)", tier="static")
+    result = Runner(remit, caller, {"REMIT_KEEPER": ""})("echo(x=1)", tier="static")
     assert (result["status"], result["usage"]["tool_calls"], result["calls"]) == ("ok", 0, [])
     assert not any("called" in line for line in result["said"])
     for field in ("tool_calls", "tool_bytes", "tool_concurrency", "tool_wait"):
@@ -320,7 +320,7 @@ def test_a_builtin_keeps_its_name(once):
 # ---- sessions
 
 
-def test_every_cell_of_a_session_has_the_tools(door):
+def test_every_cell_of_a_session_has_the_tools(runner):
     cells = [
         "x = add(1, 2)",
         "print(x, await add(x, 1), await later(20))",
@@ -337,8 +337,8 @@ def test_every_cell_of_a_session_has_the_tools(door):
     ]
     policy = {"python": PYTHON, "timeout": 6, "tool_wait": 0.5, "tool_calls": 60}
     done = subprocess.run(
-        [door.caller, "--session", json.dumps(policy), *cells], env=door.remit.env(door.env), cwd=door.remit.folder,
-        capture_output=True, text=True, timeout=240, **door.remit.identity(),
+        [runner.caller, "--session", json.dumps(policy), *cells], env=runner.remit.env(runner.env), cwd=runner.remit.folder,
+        capture_output=True, text=True, timeout=240, **runner.remit.identity(),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     results = [json.loads(line) for line in done.stdout.splitlines()]

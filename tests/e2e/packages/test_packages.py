@@ -19,7 +19,7 @@ from conftest import PYTHON, enforced, skip_or_fail
 from leftovers import gone, processes
 from network_world import METADATA, PUBLIC
 from package_index import Wheel
-from session_door import Door
+from session_client import SessionClient
 from shared_keeper import SharedKeeper, children
 from waiting import until
 
@@ -274,15 +274,15 @@ def test_a_shared_keeper_installs_for_all(shop, index):
 
 def test_a_session_has_packages(shop):
     policy = {"python": PYTHON, "package_index": shop.index.url, "packages": ["demo-pkg"]}
-    door = Door(shop.remit, {**shop.env, "REMIT_KEEPER": ""})
+    client = SessionClient(shop.remit, {**shop.env, "REMIT_KEEPER": ""})
     try:
-        door.open(policy=policy)
-        door.run("import demo_pkg")
-        assert door.run("print(demo_pkg.value)")["stdout"] == "43\n"
-        failed = door.ask("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
+        client.open(policy=policy)
+        client.run("import demo_pkg")
+        assert client.run("print(demo_pkg.value)")["stdout"] == "43\n"
+        failed = client.ask("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
         assert "No matching distribution" in failed["failed"]["message"], failed
     finally:
-        door.leave()
+        client.leave()
 
 
 def test_what_is_in_use_is_not_pruned(shop):
@@ -551,14 +551,14 @@ def test_two_at_once_install_once(shop, index, stage):
     assert len(shop.downloads(asked)) == 1
 
 
-@pytest.mark.parametrize("whom", ["door", "keeper"])
+@pytest.mark.parametrize("whom", ["client", "keeper"])
 def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
     index.delay.set()
     asked = len(index.asked)
     process = shop.remit.popen("run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE)
     try:
         until(lambda: shop.downloads(asked))
-        if whom == "door":
+        if whom == "client":
             process.kill()
         else:
             # With the first others die, before it is their turn.

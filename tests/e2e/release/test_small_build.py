@@ -144,9 +144,9 @@ def test_the_server_s_own_routes_work(served):
 @pytest.mark.longer
 def test_the_benchmark_says_which_door_is_absent(small):
     flags = ("--quick", "--rounds", "1", "--only", "doors*", "--python", PYTHON)
-    done = small("bench", *flags, "--json", "doors.json")
+    done = small("bench", *flags, "--json", "frontends.json")
     assert done.returncode == 0, done
-    sections = json.loads((small.folder / "doors.json").read_text())["sections"]
+    sections = json.loads((small.folder / "frontends.json").read_text())["sections"]
     rows = {row["name"]: row for section in sections for row in section["rows"]}
     assert "without the APIs of E2B" in rows["a cell, POST /execute of E2B"]["absent"]
     assert rows["a cell, POST /mcp"]["time_us"]["count"] > 0

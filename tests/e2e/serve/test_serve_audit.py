@@ -1,4 +1,4 @@
-"""remit serve --audit: a line for each run, by whatever door it came, with the name of its key."""
+"""remit serve --audit: a line for each run, by whatever frontend it came, with the name of its key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_no_output_keeps_a_run_out_of_the_audit(remit, file):
     assert [line["code_sha256"] for line in lines(file)] == [sha(code) for code in codes]
 
 
-# ---- the doors: each runs one program, and says which ----
+# ---- the frontends: each runs one program, and says which ----
 
 
 def by_run(s, code):
@@ -117,30 +117,30 @@ def by_e2b_command(s, code):
     s.ask("DELETE", f"/sandboxes/{name}")
 
 
-DOORS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
+FRONTENDS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
 # Their cells are written by the server around what its client said.
 WRAPPED = {by_e2b_command}
 
 
-def test_each_door_writes_each_run(remit, file):
+def test_each_frontend_writes_each_run(remit, file):
     keys = remit.folder / "audit-keys.json"
     keys.unlink(missing_ok=True)
     secret = remit("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
     with serve(remit, "--audit", file, "--keys", keys, *COMMANDS) as s:
         s.token = secret
         shape = None
-        for door in DOORS:
+        for frontend in FRONTENDS:
             before = len(lines(file))
-            code = f"'{door.__name__}'  # {WORD}"
-            run_id = door(s, code)
+            code = f"'{frontend.__name__}'  # {WORD}"
+            run_id = frontend(s, code)
             added = wait_for(file, before + 1)[before:]
-            found = added if door in WRAPPED else [line for line in added if line["code_sha256"] == sha(code)]
-            assert len(found) == 1, (door, added)
+            found = added if frontend in WRAPPED else [line for line in added if line["code_sha256"] == sha(code)]
+            assert len(found) == 1, (frontend, added)
             (line,) = found
-            assert line["key"] == "alice" and line["status"] == "ok", (door, line)
+            assert line["key"] == "alice" and line["status"] == "ok", (frontend, line)
             assert run_id is None or line["run_id"] == run_id
             shape = shape or set(line)
-            assert set(line) == shape, door
+            assert set(line) == shape, frontend
         # As a run of the command would have it, and the key besides.
         other = remit.folder / "other.jsonl"
         other.unlink(missing_ok=True)

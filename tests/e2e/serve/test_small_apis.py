@@ -235,7 +235,7 @@ def test_what_piston_cannot_have_is_refused_in_its_words(served, more, words):
 
 def test_a_key_bounds_these_doors_too(stage):
     remit = make_remit(users()[-1], stage)
-    path = remit.folder / "door-keys.json"
+    path = remit.folder / "small-api-keys.json"
     path.unlink(missing_ok=True)
     token = remit("serve", "--keys", path, "--add-key", "one").stdout.strip()
     document = json.loads(path.read_text())
@@ -260,7 +260,7 @@ def test_a_key_bounds_these_doors_too(stage):
 def test_the_clients_of_pypi(stage):
     """As PyPI has them, with no more than the address of the server."""
     remit = make_remit(users()[-1], stage)
-    program = shutil.copy(pathlib.Path(__file__).parent / "door_clients.py", remit.folder)
+    program = shutil.copy(pathlib.Path(__file__).parent / "small_api_clients.py", remit.folder)
     with serve(remit, "--open") as one:
         done = subprocess.run(
             [str(venvs.framework("small_apis")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from shared_keeper import SharedKeeper
-from session_door import Door
+from session_client import SessionClient
 from test_library import compile_with, prefix, run_as  # noqa: F401
 
 from conftest import PYTHON, ROOT
@@ -124,7 +124,7 @@ def test_a_program_that_is_killed_keeps_what_it_showed(remit):
     assert result["status"] == "timeout" and len(result["displays"]) == 1
 
 
-def test_a_door_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
+def test_a_client_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
     code = "for i in range(50): display('x' * 200_000)\nprint('end')"
     process = any_remit.popen("run", "--json", "--python", "/usr/bin/python3", "-c", code, stdout=-1)
     out, _ = process.communicate(timeout=120)
@@ -135,39 +135,39 @@ def test_a_door_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
 
 
 def test_each_cell_of_a_session_has_its_own(remit):
-    door = Door(remit)
-    door.open(policy={"python": PYTHON, "display_bytes": 200})
+    client = SessionClient(remit)
+    client.open(policy={"python": PYTHON, "display_bytes": 200})
     for i in range(3):
-        result = door.run(f"x = {i}\ndisplay('y' * 80)\nx")
+        result = client.run(f"x = {i}\ndisplay('y' * 80)\nx")
         assert (result["value"]["json"], len(result["displays"])) == (i, 1)
         assert sorted(result["displays"][0]["mime"]) == ["application/json", "text/plain"]
-    door.leave()
+    client.leave()
 
 
 def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
-    door = Door(remit)
-    door.open(policy={"python": PYTHON, "display_bytes": "64M"})
+    client = SessionClient(remit)
+    client.open(policy={"python": PYTHON, "display_bytes": "64M"})
     code = "import threading, time\ndef f():\n    while go:\n        display('x' * 300_000)\ngo = True\nt = threading.Thread(target=f)\nt.start()"
-    assert door.run(code)["status"] == "ok"
+    assert client.run(code)["status"] == "ok"
     for i in range(8):
         time.sleep(0.02)  # so long the thread runs between the cells
-        result = door.run(f"{i}")
+        result = client.run(f"{i}")
         assert (result["status"], result["value"]["json"]) == ("ok", i), result
-    assert door.run("go = False\nt.join()\n'end'")["value"]["json"] == "end"
-    door.leave()
+    assert client.run("go = False\nt.join()\n'end'")["value"]["json"] == "end"
+    client.leave()
 
 
 def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
-    door = Door(remit)
-    door.open(policy={"python": PYTHON, "display_bytes": "256M"})
+    client = SessionClient(remit)
+    client.open(policy={"python": PYTHON, "display_bytes": "256M"})
     for i in range(12):
-        wait = door.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
+        wait = client.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
         time.sleep(i / 300)  # another moment each time
-        door.ask("interrupt")
+        client.ask("interrupt")
         result = wait()
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result
-        assert door.run(f"{i}")["value"]["json"] == i
-    door.leave()
+        assert client.run(f"{i}")["value"]["json"] == i
+    client.leave()
 
 
 # ---- the command ----

@@ -7,7 +7,7 @@ import time
 import leftovers
 import pytest
 from conftest import PYTHON
-from session_door import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, Door
+from session_client import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, SessionClient
 from shared_keeper import SharedKeeper, is_alive, kill
 from waiting import until
 
@@ -17,10 +17,10 @@ def policy(**more) -> dict:
 
 
 @pytest.fixture(params=["private", "shared"])
-def door(request, remit):
+def client(request, remit):
     """With a keeper of its own, cold; or with a shared one, warm."""
     shared = SharedKeeper(remit) if request.param == "shared" else None
-    one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     one.shared = shared
     if shared:
         one.warm_up(policy=policy(), forkable=1)
@@ -33,84 +33,84 @@ def door(request, remit):
     assert not leftovers.mounts()
 
 
-def begin(door, code="", **more) -> None:
-    door.open(policy=policy(**more), forkable=1)
-    assert door.run(code)["status"] == "ok"
+def begin(client, code="", **more) -> None:
+    client.open(policy=policy(**more), forkable=1)
+    assert client.run(code)["status"] == "ok"
 
 
-def fork(door, branch="b", session="s", **more) -> None:
-    said = door.ask("fork", branch=branch, session=session, **more)
+def fork(client, branch="b", session="s", **more) -> None:
+    said = client.ask("fork", branch=branch, session=session, **more)
     assert "failed" not in said, said
 
 
-def refusal(door, branch="b", session="s") -> dict:
-    said = door.ask("fork", branch=branch, session=session)
+def refusal(client, branch="b", session="s") -> dict:
+    said = client.ask("fork", branch=branch, session=session)
     assert "failed" in said, said
     return said["failed"]
 
 
-def test_variables_files_and_folder_are_copied_and_then_apart(door):
-    begin(door, "import os\nx = [1]\nos.makedirs('d/e')\nopen('d/f', 'w').write('both')\nos.chdir('d')")
-    fork(door)
-    assert door.out("x.append('session')\nopen('f', 'a').write(' session')\nprint(x, open('f').read(), os.getcwd())") == "[1, 'session'] both session /workspace/d\n"
-    assert door.out("x.append('branch')\nopen('f', 'a').write(' branch')\nprint(x, open('f').read(), os.getcwd())", session="b") == "[1, 'branch'] both branch /workspace/d\n"
-    assert door.out("os.remove('f')\nos.chdir('/tmp')\nopen('only', 'w').close()\nprint(os.listdir('/workspace/d'))", session="b") == "['e']\n"
-    assert door.out("print('only' in os.listdir('/tmp'), sorted(os.listdir('.')), os.getcwd())") == "False ['e', 'f'] /workspace/d\n"
+def test_variables_files_and_folder_are_copied_and_then_apart(client):
+    begin(client, "import os\nx = [1]\nos.makedirs('d/e')\nopen('d/f', 'w').write('both')\nos.chdir('d')")
+    fork(client)
+    assert client.out("x.append('session')\nopen('f', 'a').write(' session')\nprint(x, open('f').read(), os.getcwd())") == "[1, 'session'] both session /workspace/d\n"
+    assert client.out("x.append('branch')\nopen('f', 'a').write(' branch')\nprint(x, open('f').read(), os.getcwd())", session="b") == "[1, 'branch'] both branch /workspace/d\n"
+    assert client.out("os.remove('f')\nos.chdir('/tmp')\nopen('only', 'w').close()\nprint(os.listdir('/workspace/d'))", session="b") == "['e']\n"
+    assert client.out("print('only' in os.listdir('/tmp'), sorted(os.listdir('.')), os.getcwd())") == "False ['e', 'f'] /workspace/d\n"
 
 
-def test_a_branch_is_a_session_like_any_other(door):
-    begin(door, "x = 1")
-    fork(door)
-    first = door.run("x += 1\nx", session="b")
+def test_a_branch_is_a_session_like_any_other(client):
+    begin(client, "x = 1")
+    fork(client)
+    first = client.run("x += 1\nx", session="b")
     assert first["start"] == "branch" and first["value"]["text"] == "2", first
-    mine = door.run("x")
+    mine = client.run("x")
     assert first["session"]["branch_of"] == mine["session"]["id"] != first["session"]["id"]
     assert mine["session"]["branch_of"] is None
-    failed = door.run("1 / 0", session="b")
+    failed = client.run("1 / 0", session="b")
     assert failed["status"] == "error" and failed["session"]["state"] == "open"
-    assert door.out("print(input())", session="b", stdin="a line\n") == "a line\n"
-    assert "failed" not in door.ask("reset", session="b")
-    fresh = door.run("'x' in globals()", session="b")
+    assert client.out("print(input())", session="b", stdin="a line\n") == "a line\n"
+    assert "failed" not in client.ask("reset", session="b")
+    fresh = client.run("'x' in globals()", session="b")
     assert fresh["value"]["text"] == "False" and fresh["session"]["branch_of"] is None
-    assert door.ask("close", session="b")["status"] == "ok"
-    assert door.ask("close")["status"] == "ok"
+    assert client.ask("close", session="b")["status"] == "ok"
+    assert client.ask("close")["status"] == "ok"
 
 
-def test_a_branch_of_a_branch_outlives_both(door):
-    begin(door, "x = 'root'\nopen('f', 'w').write(x)")
-    fork(door, "one")
-    door.run("x = 'one'\nopen('f', 'w').write(x)", session="one")
-    fork(door, "two", "one")
-    door.run("x = 'two'", session="two")
-    assert door.ask("close", session="one")["status"] == "ok"
-    assert door.ask("drop") == {}
-    assert door.out("print(x, open('f').read())", session="two") == "two one\n"
-    fork(door, "three", "two")
-    assert door.out("print(x, open('f').read())", session="three") == "two one\n"
+def test_a_branch_of_a_branch_outlives_both(client):
+    begin(client, "x = 'root'\nopen('f', 'w').write(x)")
+    fork(client, "one")
+    client.run("x = 'one'\nopen('f', 'w').write(x)", session="one")
+    fork(client, "two", "one")
+    client.run("x = 'two'", session="two")
+    assert client.ask("close", session="one")["status"] == "ok"
+    assert client.ask("drop") == {}
+    assert client.out("print(x, open('f').read())", session="two") == "two one\n"
+    fork(client, "three", "two")
+    assert client.out("print(x, open('f').read())", session="three") == "two one\n"
 
 
-def test_siblings_do_not_know_each_other(door):
-    begin(door, "import os\nseen = []")
+def test_siblings_do_not_know_each_other(client):
+    begin(client, "import os\nseen = []")
     for name in "abc":
-        fork(door, name)
+        fork(client, name)
     for name in "abc":
-        assert door.out(f"seen.append({name!r})\nopen({name!r}, 'w').close()\nprint(seen, sorted(os.listdir('.')))", session=name) == f"['{name}'] ['{name}']\n"
-    assert door.out("print(seen, os.listdir('.'))") == "[] []\n"
+        assert client.out(f"seen.append({name!r})\nopen({name!r}, 'w').close()\nprint(seen, sorted(os.listdir('.')))", session=name) == f"['{name}'] ['{name}']\n"
+    assert client.out("print(seen, os.listdir('.'))") == "[] []\n"
 
 
-def test_nothing_random_is_shared(door):
+def test_nothing_random_is_shared(client):
     code = "import random, uuid, tempfile, os\nrandom.seed(1)\ntempfile.mkdtemp()"
-    begin(door, code)
-    fork(door, "b")
-    fork(door, "c")
+    begin(client, code)
+    fork(client, "b")
+    fork(client, "c")
     draw = "print(random.random(), os.urandom(4), uuid.uuid4(), tempfile.mktemp())"
-    said = [door.out(draw, session=name) for name in ("s", "b", "c")]
+    said = [client.out(draw, session=name) for name in ("s", "b", "c")]
     for column in zip(*(line.split() for line in said)):
         assert len(set(column)) == 3, said
 
 
-def test_all_kinds_of_files_are_copied(door):
-    begin(door, """
+def test_all_kinds_of_files_are_copied(client):
+    begin(client, """
 import os
 os.mkdir('deep'); os.symlink('deep', 'link'); os.symlink('/nowhere', 'broken')
 open('a', 'w').write('one'); os.link('a', 'deep/b')
@@ -120,89 +120,89 @@ os.mkdir('closed'); open('closed/in', 'w').write('in'); os.chmod('closed', 0)
 open('/tmp/t', 'w').write('t'); open('/dev/shm/s', 'w').write('s')
 del f
 """, disk_bytes="16M")
-    fork(door)
-    assert door.out("""
+    fork(client)
+    assert client.out("""
 st = os.stat('mine')
 print(os.readlink('link'), os.readlink('broken'), open('link/b').read(), os.stat('a').st_nlink, oct(st.st_mode & 0o777), int(st.st_mtime))
 open('a', 'a').write('+'); print(open('deep/b').read(), os.stat('holes').st_size, os.stat('holes').st_blocks < 100)
 os.chmod('closed', 0o700); print(open('closed/in').read(), open('/tmp/t').read(), open('/dev/shm/s').read())
 """, session="b") == "deep /nowhere one 2 0o640 2\none+ 209715203 True\nin t s\n"
-    assert door.out("print(open('a').read())") == "one\n"
+    assert client.out("print(open('a').read())") == "one\n"
 
 
 # ---- ends ----
 
 
 @pytest.mark.parametrize("ends", ["import os\nos._exit(3)", "import os\nos.kill(os.getpid(), 9)", "import ctypes\nctypes.string_at(0)", "import os\nos.kill(0, 9)"])
-def test_the_session_dies_alone(door, ends):
-    begin(door, "x = 1")
-    fork(door)
-    died = door.run(ends)
+def test_the_session_dies_alone(client, ends):
+    begin(client, "x = 1")
+    fork(client)
+    died = client.run(ends)
     assert died["session"]["state"] == "ended" and died["status"] in ("exit", "killed", "crashed", "error"), died
-    assert door.out("x += 1\nprint(x)", session="b") == "2\n"
-    assert door.run("x")["status"] == "refused"
-    assert "failed" not in door.ask("reset")
-    assert door.out("print('again')") == "again\n"
+    assert client.out("x += 1\nprint(x)", session="b") == "2\n"
+    assert client.run("x")["status"] == "refused"
+    assert "failed" not in client.ask("reset")
+    assert client.out("print('again')") == "again\n"
 
 
 @pytest.mark.parametrize("ends", ["import os\nos._exit(3)", "import os\nos.kill(os.getpid(), 9)", "import os\nos.kill(0, 9)"])
-def test_a_branch_dies_alone(door, ends):
-    begin(door, "x = 1")
-    fork(door)
-    died = door.run(ends, session="b")
+def test_a_branch_dies_alone(client, ends):
+    begin(client, "x = 1")
+    fork(client)
+    died = client.run(ends, session="b")
     assert died["session"]["state"] == "ended", died
     if "_exit" in ends:
         assert (died["status"], died["exit_code"]) == ("exit", 3), died
     else:
         assert died["signal"] in ("SIGKILL", 9), died
-    assert door.out("x += 1\nprint(x)") == "2\n"
-    fork(door, "c")
-    assert door.out("print(x)", session="c") == "2\n"
+    assert client.out("x += 1\nprint(x)") == "2\n"
+    fork(client, "c")
+    assert client.out("print(x)", session="c") == "2\n"
 
 
-def test_each_has_its_own_time(door):
-    begin(door)
-    fork(door)
-    slow = door.begin_cell(DEAF, session="b", timeout_ms=DEAF_MS)
-    assert door.out("print('meanwhile')") == "meanwhile\n"
+def test_each_has_its_own_time(client):
+    begin(client)
+    fork(client)
+    slow = client.begin_cell(DEAF, session="b", timeout_ms=DEAF_MS)
+    assert client.out("print('meanwhile')") == "meanwhile\n"
     late = slow()
     assert late["status"] == "timeout" and late["session"]["state"] == "ended", late
-    assert door.out("print('after')") == "after\n"
+    assert client.out("print('after')") == "after\n"
 
 
-def test_an_interrupt_is_for_one(door):
-    begin(door)
-    fork(door)
-    waits = door.begin_cell(FOREVER, session="b")
-    door.ask("interrupt", session="b")
+def test_an_interrupt_is_for_one(client):
+    begin(client)
+    fork(client)
+    waits = client.begin_cell(FOREVER, session="b")
+    client.ask("interrupt", session="b")
     assert waits()["error"]["name"] == "KeyboardInterrupt"
-    assert door.out("print('whole')", session="b") == "whole\n"
+    assert client.out("print('whole')", session="b") == "whole\n"
 
 
 # ---- limits of each ----
 
 
-def test_each_branch_has_its_own_disk_and_memory(door):
-    begin(door, "open('f', 'wb').write(bytes(6 << 20))", disk_bytes="10M", memory_bytes="600M")
-    fork(door)
+def test_each_branch_has_its_own_disk_and_memory(client):
+    begin(client, "open('f', 'wb').write(bytes(6 << 20))", disk_bytes="10M", memory_bytes="600M")
+    fork(client)
     fill = "try: open('g', 'wb').write(bytes(8 << 20))\nexcept OSError as e: print(e.errno)\nimport os; os.remove('g')"
     for name in ("s", "b"):
-        assert door.out(fill, session=name) == "28\n"
-        assert door.out("print(open('h', 'wb').write(bytes(3 << 20)))", session=name) == "3145728\n"
-    big = door.run("x = bytearray(900 << 20)", session="b")
+        assert client.out(fill, session=name) == "28\n"
+        assert client.out("print(open('h', 'wb').write(bytes(3 << 20)))", session=name) == "3145728\n"
+    big = client.run("x = bytearray(900 << 20)", session="b")
     assert big["status"] == "memory_limit" or big["error"]["name"] == "MemoryError", big
-    assert door.out("y = bytearray(100 << 20)\nprint(len(y))") == "104857600\n"
+    assert client.out("y = bytearray(100 << 20)\nprint(len(y))") == "104857600\n"
 
 
-def test_denials_and_usage_are_those_of_the_branch(door):
-    begin(door)
-    fork(door)
-    refused = door.run("import socket\ntry: socket.socket()\nexcept OSError: pass", session="b")
+def test_denials_and_usage_are_those_of_the_branch(client):
+    begin(client)
+    fork(client)
+    refused = client.run("import socket\ntry: socket.socket()\nexcept OSError: pass", session="b")
     assert [d["syscall"] for d in refused["denials"]] == ["socket"], refused
-    assert door.run("pass")["denials"] == []
-    busy = door.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass", session="b")
+    assert client.run("pass")["denials"] == []
+    busy = client.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass", session="b")
     assert 250 < busy["usage"]["cpu_ms"] < 2000, busy
-    assert door.run("pass")["usage"]["cpu_ms"] < 250
+    assert client.run("pass")["usage"]["cpu_ms"] < 250
 
 
 # ---- refused ----
@@ -221,58 +221,58 @@ def test_denials_and_usage_are_those_of_the_branch(door):
     ],
     ids=["thread", "file", "files", "pipe", "shared-memory", "mapped-file", "tasks"],
 )  # fmt: skip
-def test_what_both_would_share_is_refused_until_it_is_let_go(door, holds, why, lets_go):
-    begin(door, "x = 1")
-    made = door.run(holds)
+def test_what_both_would_share_is_refused_until_it_is_let_go(client, holds, why, lets_go):
+    begin(client, "x = 1")
+    made = client.run(holds)
     if made["status"] != "ok":  # shared memory that no limit would count cannot even be had
         assert "mmap.mmap(-1" in holds and made["error"]["name"] == "OSError", str(made)
         return
-    said = refusal(door)
+    said = refusal(client)
     assert why in said["message"] and said["remedy"], said
-    assert door.out("print(x)") == "1\n"
-    assert door.run(lets_go)["status"] == "ok"
+    assert client.out("print(x)") == "1\n"
+    assert client.run(lets_go)["status"] == "ok"
     # Python says that a thread has ended before the kernel does.
-    until(lambda: "other threads" not in door.ask("fork", branch="b").get("failed", {"message": ""})["message"])
-    assert door.out("print(x)", session="b") == "1\n"
+    until(lambda: "other threads" not in client.ask("fork", branch="b").get("failed", {"message": ""})["message"])
+    assert client.out("print(x)", session="b") == "1\n"
 
 
-def test_an_event_loop_that_rests_is_no_obstacle(door):
-    begin(door, "import asyncio\nawait asyncio.sleep(0)")
-    fork(door)
+def test_an_event_loop_that_rests_is_no_obstacle(client):
+    begin(client, "import asyncio\nawait asyncio.sleep(0)")
+    fork(client)
     for name in ("s", "b"):
-        assert door.out("await asyncio.sleep(0.01)\nprint('waited')", session=name) == "waited\n"
+        assert client.out("await asyncio.sleep(0.01)\nprint('waited')", session=name) == "waited\n"
 
 
-def test_a_session_that_was_not_opened_for_it_has_no_branches(door):
-    door.open(policy=policy())
-    said = refusal(door)
+def test_a_session_that_was_not_opened_for_it_has_no_branches(client):
+    client.open(policy=policy())
+    said = refusal(client)
     assert said["where"] == "forkable" and said["remedy"], said
-    assert door.out("print('goes on')") == "goes on\n"
+    assert client.out("print('goes on')") == "goes on\n"
 
 
-def test_a_busy_session_is_not_copied(door):
-    begin(door)
-    busy = door.begin_cell(UNTIL_INTERRUPTED)
-    assert "busy" in refusal(door)["message"]
-    door.ask("interrupt")
+def test_a_busy_session_is_not_copied(client):
+    begin(client)
+    busy = client.begin_cell(UNTIL_INTERRUPTED)
+    assert "busy" in refusal(client)["message"]
+    client.ask("interrupt")
     assert busy()["status"] == "ok"
-    fork(door)
+    fork(client)
 
 
-def test_a_lost_session_is_not_copied(door):
-    begin(door)
-    door.run("import os\nos._exit(0)")
-    assert "has ended" in refusal(door)["message"]
+def test_a_lost_session_is_not_copied(client):
+    begin(client)
+    client.run("import os\nos._exit(0)")
+    assert "has ended" in refusal(client)["message"]
 
 
-def test_no_more_branches_than_the_policy_says(door, remit, covers):
-    begin(door, branches=2)
-    fork(door, "a")
-    fork(door, "b", "a")
+def test_no_more_branches_than_the_policy_says(client, remit, covers):
+    begin(client, branches=2)
+    fork(client, "a")
+    fork(client, "b", "a")
     for name in ("s", "a", "b"):
-        said = refusal(door, "more", name)
+        said = refusal(client, "more", name)
         assert said["where"] == "branches" and "2" in said["message"], said
-    row = next(r for r in door.run("")["enforcement"] if r["field"] == "branches")
+    row = next(r for r in client.run("")["enforcement"] if r["field"] == "branches")
     assert row["mechanisms"] == ["seccomp"] and row["value"] == 2, row
     covers(remit, "branches", "seccomp")
 
@@ -281,58 +281,58 @@ def test_no_more_branches_than_the_policy_says(door, remit, covers):
     ("more", "field"),
     [({"subprocess_execution": True}, "subprocess_execution"), ({"network_access": True}, "network_access"), ({"tier": "landlock", "disk_bytes": "unlimited"}, "tier")],
 )
-def test_what_a_branch_could_not_have_is_refused_at_the_beginning(door, more, field):
-    said = door.ask("open", policy=policy(**more), forkable=1)
+def test_what_a_branch_could_not_have_is_refused_at_the_beginning(client, more, field):
+    said = client.ask("open", policy=policy(**more), forkable=1)
     assert said["failed"]["where"] == field and said["failed"]["remedy"], said
 
 
-def test_the_kernel_nests_only_so_deep(door):
-    begin(door, branches=64)
+def test_the_kernel_nests_only_so_deep(client):
+    begin(client, branches=64)
     name, depth = "s", 0
     while depth < 40:
-        said = door.ask("fork", branch=f"d{depth}", session=name)
+        said = client.ask("fork", branch=f"d{depth}", session=name)
         if "failed" in said:
             break
         name = f"d{depth}"
         depth += 1
     assert 10 < depth < 33 and said["failed"]["where"] == "branches" and "deep" in said["failed"]["message"], (depth, said)
-    assert door.out("print('deep')", session=name) == "deep\n"
+    assert client.out("print('deep')", session=name) == "deep\n"
 
 
 # ---- what leaves, and what is left ----
 
 
-def test_files_leave_each_by_itself(door, remit):
-    begin(door, "open('a.txt', 'w').write('both')", artifact_export_paths=["*.txt"])
-    fork(door, artifacts=str(remit.folder / f"branch-{time.monotonic_ns()}"))
-    assert door.run("open('b.txt', 'w').write('branch')", session="b")["status"] == "ok"
-    door.run("open('s.txt', 'w').write('session')")
-    assert door.ask("close")["status"] == "ok"
-    left = door.ask("close", session="b")
+def test_files_leave_each_by_itself(client, remit):
+    begin(client, "open('a.txt', 'w').write('both')", artifact_export_paths=["*.txt"])
+    fork(client, artifacts=str(remit.folder / f"branch-{time.monotonic_ns()}"))
+    assert client.run("open('b.txt', 'w').write('branch')", session="b")["status"] == "ok"
+    client.run("open('s.txt', 'w').write('session')")
+    assert client.ask("close")["status"] == "ok"
+    left = client.ask("close", session="b")
     assert sorted(a["path"] for a in left["artifacts"]) == ["a.txt", "b.txt"], left
 
 
-def test_an_idle_session_ends_without_its_branch(door):
-    begin(door, "x = 1", session_idle="6s")
-    fork(door)
+def test_an_idle_session_ends_without_its_branch(client):
+    begin(client, "x = 1", session_idle="6s")
+    fork(client)
     for _ in range(3):
-        assert door.out("import time\ntime.sleep(3.5)\nprint(x)", session="b") == "1\n"
-    assert "session_idle" in door.run("x")["error"]["value"]
+        assert client.out("import time\ntime.sleep(3.5)\nprint(x)", session="b") == "1\n"
+    assert "session_idle" in client.run("x")["error"]["value"]
 
 
-def test_a_caller_that_goes_away_leaves_nothing(door):
-    begin(door, "x = bytes(1 << 20)")
-    fork(door, "a")
-    fork(door, "b", "a")
-    fork(door, "c")
+def test_a_caller_that_goes_away_leaves_nothing(client):
+    begin(client, "x = bytes(1 << 20)")
+    fork(client, "a")
+    fork(client, "b", "a")
+    fork(client, "c")
     for name in ("b", "s"):
-        door.begin_cell("print('begun', flush=True)\nwhile True: pass", session=name)
-    door.process.kill()
+        client.begin_cell("print('begun', flush=True)\nwhile True: pass", session=name)
+    client.process.kill()
 
 
 def test_the_keeper_dies_and_all_with_it(remit):
     shared = SharedKeeper(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     begin(one)
     fork(one, "a")
     fork(one, "b", "a")

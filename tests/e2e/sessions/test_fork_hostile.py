@@ -9,7 +9,7 @@ import time
 
 import leftovers
 import pytest
-from test_fork import begin, door, fork, refusal  # noqa: F401
+from test_fork import begin, client, fork, refusal  # noqa: F401
 
 # Raw calls, and the runner's own parts, which code that looks for them finds.
 TOOLS = """
@@ -45,13 +45,13 @@ print(libc.syscall(ctypes.c_long(CAPSET), head, full), ctypes.get_errno() in (0,
 """
 
 
-def test_a_session_that_may_have_branches_makes_none_itself(door):
-    begin(door, TOOLS)
-    assert door.out(ATTEMPTS) == "[]\n-1 True\n"
-    fork(door)
+def test_a_session_that_may_have_branches_makes_none_itself(client):
+    begin(client, TOOLS)
+    assert client.out(ATTEMPTS) == "[]\n-1 True\n"
+    fork(client)
     for name in ("s", "b"):
-        assert door.out(ATTEMPTS, session=name) == "[]\n-1 True\n"
-    assert door.out("print('lives')") == "lives\n"
+        assert client.out(ATTEMPTS, session=name) == "[]\n-1 True\n"
+    assert client.out("print('lives')") == "lives\n"
 
 
 def patched(body: str) -> str:
@@ -68,56 +68,56 @@ branch._remit = Other()
 """
 
 
-def test_other_forks_are_refused_while_one_is_asked_for(door):
-    begin(door, patched("global said\nsaid = [call(FORK), call(CLONE, 0x1200011, 0, 0, 0, 0), call(UNSHARE, NEWUSER | NEWNS), call(SETNS, 21, NEWUSER), call(CLONE3, 0, 88)]\nreturn true.branch(command)"))
-    fork(door)
+def test_other_forks_are_refused_while_one_is_asked_for(client):
+    begin(client, patched("global said\nsaid = [call(FORK), call(CLONE, 0x1200011, 0, 0, 0, 0), call(UNSHARE, NEWUSER | NEWNS), call(SETNS, 21, NEWUSER), call(CLONE3, 0, 88)]\nreturn true.branch(command)"))
+    fork(client)
     for name in ("s", "b"):
-        assert door.out("print([e for done, e in said])", session=name) == "[1, 1, 1, 1, 38]\n"
+        assert client.out("print([e for done, e in said])", session=name) == "[1, 1, 1, 1, 38]\n"
 
 
-def test_one_fork_makes_one_copy(door):
-    begin(door, patched("first = true.branch(command)\nif first is None: return None\nglobal second\nsecond = true.branch(command)\nreturn first"))
-    fork(door)
-    assert door.out("print('alone')", session="b") == "alone\n"
-    assert door.out("print(second != bytes(12))") == "True\n"
+def test_one_fork_makes_one_copy(client):
+    begin(client, patched("first = true.branch(command)\nif first is None: return None\nglobal second\nsecond = true.branch(command)\nreturn first"))
+    fork(client)
+    assert client.out("print('alone')", session="b") == "alone\n"
+    assert client.out("print(second != bytes(12))") == "True\n"
 
 
 @pytest.mark.parametrize(("offset", "value"), [(76, 1), (80, 0)], ids=["keeps-the-bounding-set", "is-no-branch"])
-def test_a_copy_that_does_not_lock_itself_is_killed(door, offset, value):
+def test_a_copy_that_does_not_lock_itself_is_killed(client, offset, value):
     body = f"c = bytearray(command)\nc[{offset}] = {value}\ntry: return true.branch(bytes(c))\nexcept ValueError: return bytes(12)"
-    begin(door, patched(body))
-    said = refusal(door)
+    begin(client, patched(body))
+    said = refusal(client)
     assert said["message"], said
-    assert door.out("print('lives')") == "lives\n"
+    assert client.out("print('lives')") == "lives\n"
 
 
-def test_a_copy_outside_of_its_groups_is_killed(door, remit):
-    begin(door, patched("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
+def test_a_copy_outside_of_its_groups_is_killed(client, remit):
+    begin(client, patched("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
     if remit.by_root:
-        assert "groups" in refusal(door)["message"]
+        assert "groups" in refusal(client)["message"]
     else:  # who has none here, so that there is nothing to be outside of
-        fork(door)
-    assert door.out("print('lives')") == "lives\n"
+        fork(client)
+    assert client.out("print('lives')") == "lives\n"
 
 
-def test_a_fork_that_never_was_comes_to_nothing(door):
-    begin(door, patched("import struct\nreturn struct.pack('<IiI', 0, 0, 0)"))
-    assert refusal(door)["message"]
-    begin_again = door.out("print('lives')")
+def test_a_fork_that_never_was_comes_to_nothing(client):
+    begin(client, patched("import struct\nreturn struct.pack('<IiI', 0, 0, 0)"))
+    assert refusal(client)["message"]
+    begin_again = client.out("print('lives')")
     assert begin_again == "lives\n"
 
 
-def test_a_session_that_does_not_answer_is_ended(door):
-    begin(door, patched("time.sleep(600)"))
+def test_a_session_that_does_not_answer_is_ended(client):
+    begin(client, patched("time.sleep(600)"))
     began = time.monotonic()
-    assert "copied" in refusal(door)["message"]
+    assert "copied" in refusal(client)["message"]
     assert time.monotonic() - began > 3
-    assert door.run("1")["status"] == "refused"
+    assert client.run("1")["status"] == "refused"
 
 
-def test_words_of_a_fork_that_nobody_asked_for_end_the_session(door):
-    begin(door, TOOLS)
-    lost = door.run("parts()('records').put(bytes((12, 0, 0, 0, 43, 0, 0, 0)) + bytes(12))")
+def test_words_of_a_fork_that_nobody_asked_for_end_the_session(client):
+    begin(client, TOOLS)
+    lost = client.run("parts()('records').put(bytes((12, 0, 0, 0, 43, 0, 0, 0)) + bytes(12))")
     assert lost["status"] in ("ok", "internal_error", "killed", "error"), lost
 
 
@@ -155,23 +155,23 @@ def children_of_inits(command: str) -> list[int]:
     return [pid for pid in pids if leftovers.parent_of(pid) in inits]
 
 
-def test_rights_of_a_helper_are_good_for_nothing(door):
+def test_rights_of_a_helper_are_good_for_nothing(client):
     tries = "join(); seen.append([call(MOUNT, 0, 0, 0, 0, 0)[1], call(UNSHARE, NEWNS)[1], call(CLONE, 17, 0, 0, 0, 0)[1], call(SETNS, 21, NEWUSER)[1], call(PTRACE, 16, 2, 0, 0)[1], call(161, 0)[1], call(CLONE3, 0, 88)[1]])"
-    begin(door, with_helper(tries))
-    assert refusal(door)["message"]
-    assert door.out("print(seen)") == "[0, 0, 0, 0, 0, [1, 1, 1, 1, 1, 1, 38]]\n"
+    begin(client, with_helper(tries))
+    assert refusal(client)["message"]
+    assert client.out("print(seen)") == "[0, 0, 0, 0, 0, [1, 1, 1, 1, 1, 1, 38]]\n"
 
 
 @pytest.mark.parametrize("body", ["time.sleep(600)", "join(); time.sleep(600)", "join(); lie(); time.sleep(600)", "lie(); time.sleep(600)"], ids=["idle", "joined", "joined-and-lies", "lies"])
-def test_a_helper_that_stays_is_killed(door, remit, body):
-    begin(door, "x = 1")
-    fork(door, "other")
-    assert door.run(with_helper(body))["status"] == "ok"
-    assert refusal(door)["message"]
-    assert door.out("print(x)", session="other") == "1\n"
-    lives = door.run("1")["status"] == "ok"
+def test_a_helper_that_stays_is_killed(client, remit, body):
+    begin(client, "x = 1")
+    fork(client, "other")
+    assert client.run(with_helper(body))["status"] == "ok"
+    assert refusal(client)["message"]
+    assert client.out("print(x)", session="other") == "1\n"
+    lives = client.run("1")["status"] == "ok"
     # The branch, and a cold session: whoever else is a pid 1's child was left by the fork.
-    most = 1 + (lives and not door.shared)
+    most = 1 + (lives and not client.shared)
     assert not leftovers.gone(lambda: children_of_inits(remit.command)[most:])
 
 
@@ -184,12 +184,12 @@ one.close(); two.close()
 """
 
 
-def test_what_is_put_in_the_place_of_a_stream_is_not_shared(door):
-    begin(door, TOOLS + OTHER_STREAMS)
-    assert "something open" in refusal(door)["message"]
-    assert door.out("os.close(0); os.dup2(1, 2)\nprint('lives')") == "lives\n"
-    fork(door)
-    assert door.out("print('alone')", session="b") == "alone\n"
+def test_what_is_put_in_the_place_of_a_stream_is_not_shared(client):
+    begin(client, TOOLS + OTHER_STREAMS)
+    assert "something open" in refusal(client)["message"]
+    assert client.out("os.close(0); os.dup2(1, 2)\nprint('lives')") == "lives\n"
+    fork(client)
+    assert client.out("print('alone')", session="b") == "alone\n"
 
 
 STEPS = re.findall(r"^\t(STEP_\w+)", (pathlib.Path(__file__).parents[3] / "src" / "jail" / "lock" / "step.h").read_text(), re.MULTILINE)
@@ -224,20 +224,20 @@ def with_own_copy(honest=True, rest="time.sleep(600)") -> str:
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["honest", "keeps-a-namespace"])
-def test_a_copy_has_its_own_streams_or_is_killed(door, honest):
+def test_a_copy_has_its_own_streams_or_is_killed(client, honest):
     """As honest the same copy is taken, so it is the descriptor that makes the difference."""
-    begin(door, with_own_copy(honest))
+    begin(client, with_own_copy(honest))
     if honest:
-        fork(door)
+        fork(client)
     else:
-        assert "something open" in refusal(door)["message"]
+        assert "something open" in refusal(client)["message"]
 
 
-def test_a_copy_that_does_not_stand_still_is_killed(door):
+def test_a_copy_that_does_not_stand_still_is_killed(client):
     """It could move what it holds out of sight of whoever looks."""
-    begin(door, with_own_copy(rest="\n    while True: pass"))
-    assert '(deadline "copy")' in refusal(door)["message"]
-    assert door.out("print('lives')") == "lives\n"
+    begin(client, with_own_copy(rest="\n    while True: pass"))
+    assert '(deadline "copy")' in refusal(client)["message"]
+    assert client.out("print('lives')") == "lives\n"
 
 
 # In the copy, before it locks itself, the code may send the first message of the branch's channel.
@@ -268,19 +268,19 @@ def pinned(command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_descriptors_sent_by_a_copy_do_not_stay_open(door, remit, count):
-    begin(door, f"COUNT = {count}\n" + SENDS)
-    said = door.ask("fork", branch="b", session="s")
+def test_descriptors_sent_by_a_copy_do_not_stay_open(client, remit, count):
+    begin(client, f"COUNT = {count}\n" + SENDS)
+    said = client.ask("fork", branch="b", session="s")
     if "failed" not in said:
-        door.ask("drop", session="b")
+        client.ask("drop", session="b")
     assert leftovers.gone(lambda: pinned(remit.command)) == []
-    assert door.out("print('lives')") == "lives\n"
+    assert client.out("print('lives')") == "lives\n"
 
 
-def test_groups_of_a_copy_go_with_a_session_whose_pid_1_is_in_them(door):
+def test_groups_of_a_copy_go_with_a_session_whose_pid_1_is_in_them(client):
     """The helper may write the pid of the session's pid 1 to the files by which it should join itself."""
     put = "join()\n    for fd in range(27, 32):\n        try: os.write(fd, b'1')\n        except OSError: pass"
-    begin(door, with_helper(put))
-    assert refusal(door)["message"]
-    door.ask("drop")
+    begin(client, with_helper(put))
+    assert refusal(client)["message"]
+    client.ask("drop")
     assert leftovers.gone(leftovers.groups) == []

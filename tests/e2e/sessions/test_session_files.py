@@ -9,7 +9,7 @@ import time
 import leftovers
 import pytest
 from conftest import PYTHON
-from session_door import UNTIL_INTERRUPTED, Door
+from session_client import UNTIL_INTERRUPTED, SessionClient
 from shared_keeper import SharedKeeper
 
 REFUSED, BUSY = 2, 3  # enum remit_code
@@ -20,9 +20,9 @@ def policy(**more) -> dict:
 
 
 @pytest.fixture(params=["private", "shared"])
-def door(request, remit):
+def client(request, remit):
     shared = SharedKeeper(remit) if request.param == "shared" else None
-    one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     yield one
     one.leave()
     if shared:
@@ -33,29 +33,29 @@ def door(request, remit):
 @pytest.fixture
 def cold(any_remit):
     """For what depends neither on the kind of keeper nor on who asks."""
-    one = Door(any_remit, {"REMIT_KEEPER": ""})
+    one = SessionClient(any_remit, {"REMIT_KEEPER": ""})
     yield one
     one.leave()
     assert not leftovers.gone(lambda: leftovers.processes(any_remit.command)), "processes are left"
 
 
-def read(door, path: str, **more) -> str:
-    said = door.ask("file", op="read", path=path, **more)
+def read(client, path: str, **more) -> str:
+    said = client.ask("file", op="read", path=path, **more)
     assert "failed" not in said, said
     return said["bytes"]
 
 
-def why(door, op: str, path: str, **more) -> int:
+def why(client, op: str, path: str, **more) -> int:
     """The errno of a task that must fail and leave the session alive."""
-    said = door.ask("file", op=op, path=path, **more)
+    said = client.ask("file", op=op, path=path, **more)
     assert "failed" in said, said
     assert said["failed"]["code"] == 1, said
-    assert door.out("print(6 * 7)") == "42\n"
+    assert client.out("print(6 * 7)") == "42\n"
     return said["failed"]["errno"]
 
 
-def names(door, path: str, **more) -> list[str]:
-    said = door.ask("file", op="list", path=path, **more)
+def names(client, path: str, **more) -> list[str]:
+    said = client.ask("file", op="list", path=path, **more)
     assert "failed" not in said, said
     return [e["path"] for e in said["entries"]]
 
@@ -63,42 +63,42 @@ def names(door, path: str, **more) -> list[str]:
 # ---- what can be done ----
 
 
-def test_what_is_written_is_read_by_the_code_and_back(door):
-    door.open(policy=policy())
-    wrote = door.ask("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
+def test_what_is_written_is_read_by_the_code_and_back(client):
+    client.open(policy=policy())
+    wrote = client.ask("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
     assert wrote["entries"][0]["path"] == "/workspace/data/in.csv" and wrote["entries"][0]["size"] == 8, wrote
     # The folder that the code stands in is not the one that names begin at.
-    assert door.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/data/in.csv').read(), end='')") == "a,b\n1,2\n"
-    door.run("open('/workspace/out', 'w').write('from inside')")
-    assert read(door, "out") == "from inside"
-    assert read(door, "/workspace/out", offset=5, length=3) == "ins"
-    assert read(door, "/workspace/out", offset=100) == ""
-    assert "failed" not in door.ask("file", op="write", path="out", data="!", append=1)
-    assert read(door, "../workspace/./out") == "from inside!"
-    assert "failed" not in door.ask("file", op="write", path="out", data="")
-    assert read(door, "out") == ""
-    assert door.ask("close")["status"] == "ok"
+    assert client.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/data/in.csv').read(), end='')") == "a,b\n1,2\n"
+    client.run("open('/workspace/out', 'w').write('from inside')")
+    assert read(client, "out") == "from inside"
+    assert read(client, "/workspace/out", offset=5, length=3) == "ins"
+    assert read(client, "/workspace/out", offset=100) == ""
+    assert "failed" not in client.ask("file", op="write", path="out", data="!", append=1)
+    assert read(client, "../workspace/./out") == "from inside!"
+    assert "failed" not in client.ask("file", op="write", path="out", data="")
+    assert read(client, "out") == ""
+    assert client.ask("close")["status"] == "ok"
 
 
-def test_folders_are_listed_made_moved_and_removed(door):
-    door.open(policy=policy())
-    made = door.ask("file", op="make", path="a/b/c")
+def test_folders_are_listed_made_moved_and_removed(client):
+    client.open(policy=policy())
+    made = client.ask("file", op="make", path="a/b/c")
     assert made["entries"][0]["type"] == "folder", made
-    assert why(door, "make", "a/b/c") == errno.EEXIST
-    door.run("import os\nopen('a/one', 'w').write('x' * 5)\nos.symlink('one', 'a/link')\nopen('a/b/two', 'w').close()\nos.chmod('a/one', 0o640)")
-    assert names(door, "a") == ["/workspace/a/b", "/workspace/a/link", "/workspace/a/one"]
-    assert names(door, "/workspace", depth=3) == [f"/workspace/a{x}" for x in ("", "/b", "/b/c", "/b/two", "/link", "/one")]
-    one = door.ask("file", op="stat", path="a/one")["entries"][0]
+    assert why(client, "make", "a/b/c") == errno.EEXIST
+    client.run("import os\nopen('a/one', 'w').write('x' * 5)\nos.symlink('one', 'a/link')\nopen('a/b/two', 'w').close()\nos.chmod('a/one', 0o640)")
+    assert names(client, "a") == ["/workspace/a/b", "/workspace/a/link", "/workspace/a/one"]
+    assert names(client, "/workspace", depth=3) == [f"/workspace/a{x}" for x in ("", "/b", "/b/c", "/b/two", "/link", "/one")]
+    one = client.ask("file", op="stat", path="a/one")["entries"][0]
     assert (one["type"], one["size"], one["mode"]) == ("file", 5, 0o640) and abs(one["modified_ns"] / 1e9 - time.time()) < 100, one
-    link = door.ask("file", op="stat", path="a/link")["entries"][0]
+    link = client.ask("file", op="stat", path="a/link")["entries"][0]
     assert (link["type"], link["target"]) == ("link", "one")
-    assert door.ask("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
-    assert "failed" not in door.ask("file", op="move", path="a", to="z/y")
-    assert names(door, "z/y/b") == ["/workspace/z/y/b/c", "/workspace/z/y/b/two"]
-    assert "failed" not in door.ask("file", op="remove", path="z")
-    assert names(door, ".") == []
-    assert why(door, "remove", "z") == errno.ENOENT
-    assert why(door, "list", "z") == errno.ENOENT
+    assert client.ask("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
+    assert "failed" not in client.ask("file", op="move", path="a", to="z/y")
+    assert names(client, "z/y/b") == ["/workspace/z/y/b/c", "/workspace/z/y/b/two"]
+    assert "failed" not in client.ask("file", op="remove", path="z")
+    assert names(client, ".") == []
+    assert why(client, "remove", "z") == errno.ENOENT
+    assert why(client, "list", "z") == errno.ENOENT
 
 
 def test_names_are_bytes(cold):
@@ -110,7 +110,7 @@ def test_names_are_bytes(cold):
 
 
 def test_what_the_jail_forbids_is_an_error_with_its_number(remit):
-    cold = Door(remit, {"REMIT_KEEPER": ""})
+    cold = SessionClient(remit, {"REMIT_KEEPER": ""})
     cold.open(policy=policy(input_bytes="1MiB", disk_bytes="2MiB"))
     assert why(cold, "read", "missing") == errno.ENOENT
     assert why(cold, "read", "/workspace") == errno.EISDIR
@@ -131,16 +131,16 @@ def test_what_the_jail_forbids_is_an_error_with_its_number(remit):
     cold.leave()
 
 
-def test_large_files_pass_in_pieces(door):
-    door.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="100MiB", file_bytes="200MiB"))
+def test_large_files_pass_in_pieces(client):
+    client.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="100MiB", file_bytes="200MiB"))
     size = 40 << 20
-    assert door.ask("file", op="write", path="big", size=size)["entries"][0]["size"] == size
-    assert door.out("import os\nprint(os.path.getsize('big'))") == f"{size}\n"
-    assert door.ask("file", op="read", path="big")["len"] == size
-    door.run("os.truncate('big', 100 << 20)")
-    part = door.ask("file", op="read", path="big")
+    assert client.ask("file", op="write", path="big", size=size)["entries"][0]["size"] == size
+    assert client.out("import os\nprint(os.path.getsize('big'))") == f"{size}\n"
+    assert client.ask("file", op="read", path="big")["len"] == size
+    client.run("os.truncate('big', 100 << 20)")
+    part = client.ask("file", op="read", path="big")
     assert part["len"] == 64 << 20 and part["entries"][0]["size"] == 100 << 20, part
-    assert door.ask("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
+    assert client.ask("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
 
 
 # ---- against programs that want otherwise ----
@@ -237,22 +237,22 @@ def test_a_session_can_lie_about_its_own_files_and_nothing_else(cold, lie, outco
 
 
 def test_an_answer_that_never_comes_ends_the_session(holes):
-    door = Door(holes, {"REMIT_KEEPER": "", "REMIT_DEADLINES": "file=2000"})
+    client = SessionClient(holes, {"REMIT_KEEPER": "", "REMIT_DEADLINES": "file=2000"})
     try:
-        door.open(policy=policy())
-        door.run(LIAR + "import time\nfiles.perform = lambda *a: time.sleep(1000)")
+        client.open(policy=policy())
+        client.run(LIAR + "import time\nfiles.perform = lambda *a: time.sleep(1000)")
         begin = time.monotonic()
-        said = door.ask("file", op="stat", path=".")
+        said = client.ask("file", op="stat", path=".")
         assert 'did not answer a request for a file within 2 s (deadline "file")' in said["failed"]["message"], said
         assert said["failed"]["code"] == BUSY, said
         assert time.monotonic() - begin >= 2
-        assert door.run("1")["session"]["state"] == "ended"
-        again = door.ask("file", op="write", path="x", size=200_000)["failed"]
+        assert client.run("1")["session"]["state"] == "ended"
+        again = client.ask("file", op="write", path="x", size=200_000)["failed"]
         assert "ended" in again["message"] and again["code"] == REFUSED, again
-        door.ask("reset")
-        assert "failed" not in door.ask("file", op="write", path="x", data="y")
+        client.ask("reset")
+        assert "failed" not in client.ask("file", op="write", path="x", data="y")
     finally:
-        door.leave()
+        client.leave()
 
 
 def test_a_running_cell_is_not_disturbed(cold):
@@ -264,12 +264,12 @@ def test_a_running_cell_is_not_disturbed(cold):
 
 
 def test_the_caller_may_leave_in_the_middle(remit):
-    door = Door(remit, {"REMIT_KEEPER": ""})
-    door.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
-    door.begin("file", op="write", path="x", size=150 << 20)
+    client = SessionClient(remit, {"REMIT_KEEPER": ""})
+    client.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
+    client.begin("file", op="write", path="x", size=150 << 20)
     time.sleep(0.05)  # in the middle
-    door.process.kill()
-    door.process.wait()
+    client.process.kill()
+    client.process.wait()
     assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
 
 
@@ -284,19 +284,19 @@ def test_branches_have_files_of_their_own(cold):
 # ---- namespaces ----
 
 
-def test_contexts_have_variables_of_their_own_and_share_the_rest(door):
-    door.open(policy=policy())
-    door.run("import math\nx = 1\nopen('f', 'w').write('shared')")
-    other = door.run("import sys\nprint('math' in sys.modules, open('f').read(), __name__)\nx", context="other")
+def test_contexts_have_variables_of_their_own_and_share_the_rest(client):
+    client.open(policy=policy())
+    client.run("import math\nx = 1\nopen('f', 'w').write('shared')")
+    other = client.run("import sys\nprint('math' in sys.modules, open('f').read(), __name__)\nx", context="other")
     assert other["error"]["name"] == "NameError" and other["stdout"] == "True shared __main__\n", other
-    door.run("x = 2\nclass C: pass\nimport __main__\nassert __main__.x == 2", context="other")
-    assert door.out("import pickle\nprint(x, type(pickle.loads(pickle.dumps(C()))) is C)", context="other") == "2 True\n"
-    assert door.out("print(x)") == "1\n" == door.out("print(x)", context="main")
-    assert door.run("x", context="other", fresh=1)["error"]["name"] == "NameError"
-    assert door.run("x", fresh=1)["error"]["name"] == "NameError"
+    client.run("x = 2\nclass C: pass\nimport __main__\nassert __main__.x == 2", context="other")
+    assert client.out("import pickle\nprint(x, type(pickle.loads(pickle.dumps(C()))) is C)", context="other") == "2 True\n"
+    assert client.out("print(x)") == "1\n" == client.out("print(x)", context="main")
+    assert client.run("x", context="other", fresh=1)["error"]["name"] == "NameError"
+    assert client.run("x", fresh=1)["error"]["name"] == "NameError"
     # What was never closed is written at the end, in each of them.
-    door.run("import atexit\natexit.register(lambda: None)", context="third")
-    assert door.ask("close")["status"] == "ok"
+    client.run("import atexit\natexit.register(lambda: None)", context="third")
+    assert client.ask("close")["status"] == "ok"
 
 
 def test_a_context_has_a_current_folder_of_its_own(cold):
@@ -308,13 +308,13 @@ def test_a_context_has_a_current_folder_of_its_own(cold):
     assert cold.out("print(os.getcwd())") == "/workspace\n"
 
 
-def test_variables_of_one_cell_are_gone_after_it(door):
-    door.open(policy=policy(env={"OLD": "policy"}))
+def test_variables_of_one_cell_are_gone_after_it(client):
+    client.open(policy=policy(env={"OLD": "policy"}))
     look = "import os\nprint(os.environ.get('OLD'), os.environ.get('NEW'), os.getenv('HOME'))"
-    assert door.out(look, env=["OLD=cell", "NEW=a=b", "HOME=/x"]) == "cell a=b /x\n"
-    assert door.out(look) == "policy None /workspace\n"
-    assert door.run("os.environ.clear()\n1/0", env=["NEW=1"])["error"]["name"] == "ZeroDivisionError"
-    assert door.out("print(dict(os.environ))") == "{}\n"
+    assert client.out(look, env=["OLD=cell", "NEW=a=b", "HOME=/x"]) == "cell a=b /x\n"
+    assert client.out(look) == "policy None /workspace\n"
+    assert client.run("os.environ.clear()\n1/0", env=["NEW=1"])["error"]["name"] == "ZeroDivisionError"
+    assert client.out("print(dict(os.environ))") == "{}\n"
 
 
 def test_a_run_has_no_contexts(cold):

@@ -13,7 +13,7 @@ import leftovers
 import pytest
 from conftest import PYTHON, enforced
 from fake_keeper import PROTOCOL
-from session_door import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, Door
+from session_client import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, SessionClient
 from shared_keeper import SharedKeeper, is_alive, kill
 from waiting import until
 
@@ -41,10 +41,10 @@ def no_keeper_outlives_its_test():
 
 
 @pytest.fixture(params=["private", "shared"])
-def door(request, remit):
+def client(request, remit):
     """With a keeper of its own, cold; or with a shared one, warm."""
     shared = share(remit) if request.param == "shared" else None
-    one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     one.shared = shared
     if shared:
         one.warm_up(policy=policy())
@@ -61,115 +61,115 @@ def state(result: dict) -> tuple:
     return result["status"], result["session"]["state"]
 
 
-def await_loss(door) -> None:
+def await_loss(client) -> None:
     """Until the keeper knows that the session is lost: files can be asked for without a cell."""
 
     def is_lost() -> bool:
-        said = door.ask("file", op="stat", path="/workspace")
+        said = client.ask("file", op="stat", path="/workspace")
         return "failed" in said and "has ended" in said["failed"]["message"]
 
     until(is_lost)
 
 
-def name_interpreter(door) -> str:
+def name_interpreter(client) -> str:
     """By this name the host can see whether it lives, and asks the session for nothing."""
     name = f"s-{secrets.token_hex(4)}"
-    door.out(f"import ctypes\nctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)")
+    client.out(f"import ctypes\nctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)")
     assert leftovers.named(name)
     return name
 
 
-def between_cells(door, body: str) -> None:
+def between_cells(client, body: str) -> None:
     """A thread that an earlier cell has left does this when no cell runs."""
     lines = ["while not os.path.exists('/workspace/go'): time.sleep(0.01)", *body.splitlines()]
     code = "import os, threading, time\ndef later():\n    " + "\n    ".join(lines)
-    door.out(f"{code}\nthreading.Thread(target=later, daemon=True).start()")
-    door.ask("file", op="write", path="/workspace/go")
+    client.out(f"{code}\nthreading.Thread(target=later, daemon=True).start()")
+    client.ask("file", op="write", path="/workspace/go")
 
 
 # ---- what lives on ----
 
 
-def test_variables_imports_and_files_live_on(door):
-    door.open(policy=policy())
-    first = door.run("import math as m\nx = 41\nopen('note', 'w').write('kept')")
+def test_variables_imports_and_files_live_on(client):
+    client.open(policy=policy())
+    first = client.run("import math as m\nx = 41\nopen('note', 'w').write('kept')")
     assert state(first) == ("ok", "open") and first["session"]["cell"] == 1, first
-    assert first["start"] == ("warm" if door.shared else "cold")
-    second = door.run("def f(n): return m.floor(n) + x\nprint(f(1.5), open('note').read(), __name__)")
+    assert first["start"] == ("warm" if client.shared else "cold")
+    second = client.run("def f(n): return m.floor(n) + x\nprint(f(1.5), open('note').read(), __name__)")
     assert second["stdout"] == "42 kept __main__\n", second
     assert second["session"]["id"] == first["session"]["id"] and second["run_id"] != first["run_id"]
-    assert state(door.ask("close")) == ("ok", "ended")
+    assert state(client.ask("close")) == ("ok", "ended")
 
 
-def test_output_errors_and_exit_codes_belong_to_their_cell(door):
-    door.open(policy=policy())
-    assert door.out("print('one')") == "one\n"
-    error = door.run("def f():\n    return 1 / 0\nf()", name="mine.py")
+def test_output_errors_and_exit_codes_belong_to_their_cell(client):
+    client.open(policy=policy())
+    assert client.out("print('one')") == "one\n"
+    error = client.run("def f():\n    return 1 / 0\nf()", name="mine.py")
     assert state(error) == ("error", "open") and error["error"]["line"] == 2 and error["stdout"] == "", error
     assert "    return 1 / 0" in error["stderr"] and 'File "mine.py", line 3' in error["stderr"]
     # A line of an earlier cell is shown too.
-    later = door.run("f()")
+    later = client.run("f()")
     assert "    return 1 / 0" in later["error"]["traceback"] and 'File "<cell 3>", line 1' in later["error"]["traceback"]
-    left = door.run("import sys; sys.exit(3)")
+    left = client.run("import sys; sys.exit(3)")
     assert (*state(left), left["exit_code"], left["remit_exit_code"]) == ("exit", "open", 3, 3)
-    wrong = door.run("x = (")
+    wrong = client.run("x = (")
     assert state(wrong) == ("error", "open") and wrong["error"]["name"] == "SyntaxError"
-    assert door.out("print('still here')") == "still here\n"
+    assert client.out("print('still here')") == "still here\n"
 
 
-def test_each_cell_has_its_own_input_arguments_and_files(door):
-    door.open(policy=policy())
-    assert door.out("import sys\nprint(input(), sys.argv)", stdin="a line\nunread\n", argv=["one", "two"]) == "a line ['<cell 1>', 'one', 'two']\n"
-    assert door.out("print(repr(sys.stdin.read()), sys.argv)") == "'' ['<cell 2>']\n"
+def test_each_cell_has_its_own_input_arguments_and_files(client):
+    client.open(policy=policy())
+    assert client.out("import sys\nprint(input(), sys.argv)", stdin="a line\nunread\n", argv=["one", "two"]) == "a line ['<cell 1>', 'one', 'two']\n"
+    assert client.out("print(repr(sys.stdin.read()), sys.argv)") == "'' ['<cell 2>']\n"
     big = "x" * 300_000
-    assert door.out("print(len(sys.stdin.read()))", stdin=big) == "300000\n"
-    assert door.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/a/b').read())", files=[("a/b", "first")]) == "first\n"
-    assert door.out("print(open('/workspace/a/b').read(), os.getcwd())", files=[("a/b", "second")]) == "second /tmp\n"
-    too_much = door.run("print('ran')", files=[("big", "x" * 1000)] * 2)
+    assert client.out("print(len(sys.stdin.read()))", stdin=big) == "300000\n"
+    assert client.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/a/b').read())", files=[("a/b", "first")]) == "first\n"
+    assert client.out("print(open('/workspace/a/b').read(), os.getcwd())", files=[("a/b", "second")]) == "second /tmp\n"
+    too_much = client.run("print('ran')", files=[("big", "x" * 1000)] * 2)
     assert state(too_much) == ("refused", "open") and too_much["stdout"] == "", too_much
-    assert door.out("print(os.getcwd())") == "/tmp\n"
+    assert client.out("print(os.getcwd())") == "/tmp\n"
 
 
-def test_input_is_there_however_soon_a_cell_reads_it(door):
+def test_input_is_there_however_soon_a_cell_reads_it(client):
     """All on one processor, so that the cell may begin before the keeper goes on."""
-    os.sched_setaffinity(door.process.pid, {min(os.sched_getaffinity(0))})
-    door.open(policy=policy())
-    door.out("import os, sys")
+    os.sched_setaffinity(client.process.pid, {min(os.sched_getaffinity(0))})
+    client.open(policy=policy())
+    client.out("import os, sys")
     for number in range(300):
-        assert door.out("print(os.read(0, 10))", stdin=f"{number}") == f"{str(number).encode()}\n"
+        assert client.out("print(os.read(0, 10))", stdin=f"{number}") == f"{str(number).encode()}\n"
 
 
-def test_usage_is_that_of_the_cell(door):
-    door.open(policy=policy(cpu_seconds="60s"))
-    busy = door.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
+def test_usage_is_that_of_the_cell(client):
+    client.open(policy=policy(cpu_seconds="60s"))
+    busy = client.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
     assert 250 < busy["usage"]["cpu_ms"] < 2000, busy
-    assert door.run("pass")["usage"]["cpu_ms"] < 250
+    assert client.run("pass")["usage"]["cpu_ms"] < 250
 
 
-def test_denials_belong_to_the_cell_that_was_refused(door):
-    door.open(policy=policy())
-    first = door.run("import socket\ntry: socket.socket()\nexcept OSError: pass")
+def test_denials_belong_to_the_cell_that_was_refused(client):
+    client.open(policy=policy())
+    first = client.run("import socket\ntry: socket.socket()\nexcept OSError: pass")
     assert [d["syscall"] for d in first["denials"]] == ["socket"], first
-    assert door.run("pass")["denials"] == []
+    assert client.run("pass")["denials"] == []
 
 
-def test_output_caps_count_for_each_cell_anew(door):
-    door.open(policy=policy(stdout_max_bytes=1024))
+def test_output_caps_count_for_each_cell_anew(client):
+    client.open(policy=policy(stdout_max_bytes=1024))
     for _ in range(3):
-        result = door.run("print('x' * 5000)")
+        result = client.run("print('x' * 5000)")
         assert len(result["stdout"]) == 1024 and result["stdout_truncated"], result
-    assert door.out("print('short')") == "short\n"
+    assert client.out("print('short')") == "short\n"
 
 
-def test_what_threads_write_between_cells_comes_with_the_next_one(door):
-    door.open(policy=policy())
-    between_cells(door, "print('late', flush=True)\nopen('/workspace/done', 'w').close()")
-    until(lambda: "failed" not in door.ask("file", op="stat", path="/workspace/done"))
-    assert door.out("print('next')") == "late\nnext\n"
+def test_what_threads_write_between_cells_comes_with_the_next_one(client):
+    client.open(policy=policy())
+    between_cells(client, "print('late', flush=True)\nopen('/workspace/done', 'w').close()")
+    until(lambda: "failed" not in client.ask("file", op="stat", path="/workspace/done"))
+    assert client.out("print('next')") == "late\nnext\n"
 
 
 def test_hosts_that_were_refused_belong_to_the_cell_that_tried(remit):
-    one = Door(remit, {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, {"REMIT_KEEPER": ""})
     one.open(policy=policy(network_allow=["example.com:443"], memory_fallback="per_process"))
     look = "import socket\ntry: socket.getaddrinfo('refused.invalid', 80)\nexcept OSError: pass"
     first = one.run(look)
@@ -183,45 +183,45 @@ def test_hosts_that_were_refused_belong_to_the_cell_that_tried(remit):
 # ---- limits ----
 
 
-def test_a_cell_can_be_given_less_time_and_never_more(door):
-    door.open(policy=policy(timeout="60s"))
-    result = door.run(FOREVER, timeout_ms=200)
+def test_a_cell_can_be_given_less_time_and_never_more(client):
+    client.open(policy=policy(timeout="60s"))
+    result = client.run(FOREVER, timeout_ms=200)
     assert state(result) == ("timeout", "open") and 190 < result["usage"]["wall_ms"] < 50_000, result
-    door.ask("drop")
-    door.open(policy=policy(timeout="1s"))
-    result = door.run(FOREVER, timeout_ms=60_000)
+    client.ask("drop")
+    client.open(policy=policy(timeout="1s"))
+    result = client.run(FOREVER, timeout_ms=60_000)
     assert state(result) == ("timeout", "open") and 900 < result["usage"]["wall_ms"] < 50_000, result
 
 
-def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(door, covers):
-    door.open(policy=policy(timeout="2s"))
-    door.out("kept = 5")
-    result = door.run(FOREVER)
+def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(client, covers):
+    client.open(policy=policy(timeout="2s"))
+    client.out("kept = 5")
+    result = client.run(FOREVER)
     assert state(result) == ("timeout", "open") and result["error"]["name"] == "KeyboardInterrupt", result
     assert enforced(result, "timeout") == ["timer"]
     assert 1900 < result["usage"]["wall_ms"] < 30_000
-    assert door.out("print(kept)") == "5\n"
+    assert client.out("print(kept)") == "5\n"
 
 
-def test_a_cell_that_does_not_stop_is_killed_and_says_that_all_is_lost(door):
-    door.open(policy=policy())
-    door.out("kept = 5")
-    result = door.run(DEAF, timeout_ms=DEAF_MS)
+def test_a_cell_that_does_not_stop_is_killed_and_says_that_all_is_lost(client):
+    client.open(policy=policy())
+    client.out("kept = 5")
+    result = client.run(DEAF, timeout_ms=DEAF_MS)
     assert state(result) == ("timeout", "ended") and DEAF_MS + 1900 < result["usage"]["wall_ms"] < 25_000, result
-    again = door.run("print(kept)")
+    again = client.run("print(kept)")
     assert state(again) == ("refused", "ended") and "ended in cell 2 (timeout)" in again["error"]["value"], again
     assert "Reset" in again["error"]["remedy"]
-    assert door.ask("reset") == {}
-    assert door.out("print('kept' in globals())") == "False\n"
+    assert client.ask("reset") == {}
+    assert client.out("print('kept' in globals())") == "False\n"
 
 
-def test_processor_time_is_each_cell_s_own(door, remit, covers):
+def test_processor_time_is_each_cell_s_own(client, remit, covers):
     spin = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
-    door.open(policy=policy(cpu_seconds="1s", timeout="100s"))
+    client.open(policy=policy(cpu_seconds="1s", timeout="100s"))
     for _ in range(3):  # together more than the limit
-        result = door.run(spin)
+        result = client.run(spin)
         assert state(result) == ("ok", "open"), result
-    over = door.run("while True: pass")
+    over = client.run("while True: pass")
     assert state(over) == ("cpu_limit", "open"), over
     kept = enforced(over, "cpu_seconds")
     assert "cpu_clock" in kept and "rlimit_cpu" not in kept
@@ -230,7 +230,7 @@ def test_processor_time_is_each_cell_s_own(door, remit, covers):
 
 def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy(cpu_seconds="1s"))
     one.out("import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()")
     shared.until(lambda: shared.status()["sessions"][0]["state"] == "ended")
@@ -240,123 +240,123 @@ def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
     shared.close()
 
 
-def test_memory_is_the_session_s(door):
-    door.open(policy=policy(memory_bytes="512M"))
-    assert door.run("a = bytearray(30 << 20)")["status"] == "ok"
-    result = door.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
+def test_memory_is_the_session_s(client):
+    client.open(policy=policy(memory_bytes="512M"))
+    assert client.run("a = bytearray(30 << 20)")["status"] == "ok"
+    result = client.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
     assert result["status"] in ("memory_limit", "error"), result
     if result["status"] == "error":  # by address space: an exception, and all is there
-        assert result["error"]["name"] == "MemoryError" and door.out("print(len(a))") == f"{30 << 20}\n"
+        assert result["error"]["name"] == "MemoryError" and client.out("print(len(a))") == f"{30 << 20}\n"
     else:
         assert state(result) == ("memory_limit", "ended")
 
 
-def test_disk_is_the_session_s(door):
-    door.open(policy=policy(disk_bytes="4M"))
-    door.out("open('a', 'wb').write(bytes(3 << 20))")
-    result = door.run("f = open('b', 'wb', buffering=0)\nwhile True: f.write(bytes(1 << 20))")
+def test_disk_is_the_session_s(client):
+    client.open(policy=policy(disk_bytes="4M"))
+    client.out("open('a', 'wb').write(bytes(3 << 20))")
+    result = client.run("f = open('b', 'wb', buffering=0)\nwhile True: f.write(bytes(1 << 20))")
     assert state(result) == ("error", "open") and "No space" in result["error"]["value"], result
 
 
-def test_too_much_output_ends_the_session(door):
-    door.open(policy=policy(stdout_max_bytes=1024, output_ceiling=10))
-    assert state(door.run("while True: print('x' * 100)")) == ("output_limit", "ended")
+def test_too_much_output_ends_the_session(client):
+    client.open(policy=policy(stdout_max_bytes=1024, output_ceiling=10))
+    assert state(client.run("while True: print('x' * 100)")) == ("output_limit", "ended")
 
 
-def test_an_idle_session_expires(door, remit, covers):
-    door.open(policy=policy(session_idle="6s"))
-    name = name_interpreter(door)
-    first = door.run("x = 1")
+def test_an_idle_session_expires(client, remit, covers):
+    client.open(policy=policy(session_idle="6s"))
+    name = name_interpreter(client)
+    first = client.run("x = 1")
     assert enforced(first, "session_idle") == ["timer"]
     covers(remit, "session_idle", "timer")
     for _ in range(3):  # used now and then it lives
-        assert door.out("import time\ntime.sleep(3.5)\nprint(x)") == "1\n"
+        assert client.out("import time\ntime.sleep(3.5)\nprint(x)") == "1\n"
     assert not leftovers.gone(lambda: leftovers.named(name))
-    result = door.run("print(x)")
+    result = client.run("print(x)")
     assert state(result) == ("refused", "ended") and "session_idle" in result["error"]["value"], result
-    assert state(door.ask("close")) == ("ok", "ended")
+    assert state(client.ask("close")) == ("ok", "ended")
 
 
 # ---- interrupts ----
 
 
-def test_an_interrupt_keeps_the_variables(door):
-    door.open(policy=policy())
-    door.out("kept = 5")
-    answer = door.begin_cell(FOREVER)
-    door.ask("interrupt")
+def test_an_interrupt_keeps_the_variables(client):
+    client.open(policy=policy())
+    client.out("kept = 5")
+    answer = client.begin_cell(FOREVER)
+    client.ask("interrupt")
     assert state(answer()) == ("interrupted", "open")
-    assert door.out("print(kept)") == "5\n"
+    assert client.out("print(kept)") == "5\n"
 
 
-def test_interrupts_at_every_moment_hit_their_cell_or_nobody(door):
+def test_interrupts_at_every_moment_hit_their_cell_or_nobody(client):
     """None is lost that comes while a cell runs, and none hits the next."""
-    door.open(policy=policy(timeout="100s"))
+    client.open(policy=policy(timeout="100s"))
     for i in range(60):
-        answer = door.begin("run", code="while True: pass")
+        answer = client.begin("run", code="while True: pass")
         time.sleep(i * 0.0001)  # another moment each time
         # Its thread may not have begun to wait: that is no cell yet.
         result = None
         while result is None:
-            door.ask("interrupt")
+            client.ask("interrupt")
             try:
                 result = answer(0.2)
             except Exception as e:
                 assert type(e).__name__ == "Empty"
         assert state(result) == ("interrupted", "open"), result
-        door.ask("interrupt")
-        assert door.out("print('next')") == "next\n"
+        client.ask("interrupt")
+        assert client.out("print('next')") == "next\n"
 
 
-def test_an_interrupt_that_is_caught_is_the_cell_s_affair(door):
-    door.open(policy=policy())
-    answer = door.begin_cell(UNTIL_INTERRUPTED)
-    door.ask("interrupt")
+def test_an_interrupt_that_is_caught_is_the_cell_s_affair(client):
+    client.open(policy=policy())
+    answer = client.begin_cell(UNTIL_INTERRUPTED)
+    client.ask("interrupt")
     result = answer()
     assert state(result) == ("ok", "open") and result["stdout"] == "begun\ninterrupted\n", result
 
 
-def test_a_cell_that_is_deaf_has_its_timeout(door):
-    door.open(policy=policy(timeout="3s"))
-    answer = door.begin_cell(DEAF)
-    door.ask("interrupt")
+def test_a_cell_that_is_deaf_has_its_timeout(client):
+    client.open(policy=policy(timeout="3s"))
+    answer = client.begin_cell(DEAF)
+    client.ask("interrupt")
     result = answer()
     assert state(result) == ("timeout", "ended"), result
 
 
-def test_a_handler_of_an_earlier_cell_does_not_stay(door):
-    door.open(policy=policy())
-    door.out("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)")
-    answer = door.begin_cell(FOREVER)
-    door.ask("interrupt")
+def test_a_handler_of_an_earlier_cell_does_not_stay(client):
+    client.open(policy=policy())
+    client.out("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)")
+    answer = client.begin_cell(FOREVER)
+    client.ask("interrupt")
     assert state(answer()) == ("interrupted", "open")
 
 
 # ---- one at a time ----
 
 
-def test_a_second_cell_at_once_is_told_that_the_session_is_busy(door):
-    door.open(policy=policy())
-    answer = door.begin_cell(UNTIL_INTERRUPTED)
+def test_a_second_cell_at_once_is_told_that_the_session_is_busy(client):
+    client.open(policy=policy())
+    answer = client.begin_cell(UNTIL_INTERRUPTED)
     for what in ({"what": "run", "code": "print('second')"}, {"what": "reset"}, {"what": "close"}):
-        said = door.ask(**what)
+        said = client.ask(**what)
         assert said["failed"]["code"] == 3 and "busy" in said["failed"]["message"], said
-    door.ask("interrupt")
+    client.ask("interrupt")
     assert answer()["stdout"] == "begun\ninterrupted\n"
 
 
-def test_sessions_do_not_share_anything(door):
+def test_sessions_do_not_share_anything(client):
     for name in "ab":
-        door.open(session=name, policy=policy())
-        door.out(f"mine = {name!r}\nopen('file', 'w').write(mine)", session=name)
+        client.open(session=name, policy=policy())
+        client.out(f"mine = {name!r}\nopen('file', 'w').write(mine)", session=name)
     for name in "ab":
-        assert door.out("print(mine, open('file').read())", session=name) == f"{name} {name}\n"
-    assert state(door.ask("close", session="a")) == ("ok", "ended")
-    assert door.out("print(mine)", session="b") == "b\n"
+        assert client.out("print(mine, open('file').read())", session=name) == f"{name} {name}\n"
+    assert state(client.ask("close", session="a")) == ("ok", "ended")
+    assert client.out("print(mine)", session="b") == "b\n"
 
 
 def test_more_sessions_than_there_may_be_are_turned_away(remit):
-    one = Door(remit, {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, {"REMIT_KEEPER": ""})
     for i in range(64):
         one.open(session=str(i), policy=policy())
     said = one.ask("open", session="x", policy=policy())
@@ -371,42 +371,42 @@ def test_more_sessions_than_there_may_be_are_turned_away(remit):
 # ---- the end ----
 
 
-def test_a_reset_is_a_fresh_jail(door):
-    door.open(policy=policy())
-    door.out("x = 1\nopen('file', 'w').write('x')")
-    assert door.ask("reset") == {}
-    assert door.out("import os\nprint('x' in globals(), os.listdir('.'))") == "False []\n"
+def test_a_reset_is_a_fresh_jail(client):
+    client.open(policy=policy())
+    client.out("x = 1\nopen('file', 'w').write('x')")
+    assert client.ask("reset") == {}
+    assert client.out("import os\nprint('x' in globals(), os.listdir('.'))") == "False []\n"
 
 
-def test_artifacts_leave_when_the_session_is_closed(door, remit):
+def test_artifacts_leave_when_the_session_is_closed(client, remit):
     folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
-    door.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
-    result = door.run("f = open('a.txt', 'w')\nf.write('never closed')\nopen('b.log', 'w')")
+    client.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
+    result = client.run("f = open('a.txt', 'w')\nf.write('never closed')\nopen('b.log', 'w')")
     assert result["artifacts"] == [] and not list(folder.iterdir()), result
-    closed = door.ask("close")
+    closed = client.ask("close")
     assert state(closed) == ("ok", "ended") and [a["path"] for a in closed["artifacts"]] == ["a.txt"], closed
     assert (folder / "a.txt").read_text() == "never closed"
 
 
-def test_artifacts_leave_a_session_that_was_killed(door, remit):
+def test_artifacts_leave_a_session_that_was_killed(client, remit):
     folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
-    door.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
-    door.out("open('a.txt', 'w').write('kept')")
-    result = door.run(DEAF, timeout_ms=DEAF_MS)
+    client.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
+    client.out("open('a.txt', 'w').write('kept')")
+    result = client.run(DEAF, timeout_ms=DEAF_MS)
     assert state(result) == ("timeout", "ended") and [a["path"] for a in result["artifacts"]] == ["a.txt"], result
 
 
-def test_what_python_does_at_its_end_is_done_at_the_close(door):
-    door.open(policy=policy())
-    door.out("import atexit\natexit.register(print, 'goodbye')")
-    assert door.ask("close")["stdout"] == "goodbye\n"
+def test_what_python_does_at_its_end_is_done_at_the_close(client):
+    client.open(policy=policy())
+    client.out("import atexit\natexit.register(print, 'goodbye')")
+    assert client.ask("close")["stdout"] == "goodbye\n"
 
 
-def test_a_close_does_not_wait_for_ever(door):
+def test_a_close_does_not_wait_for_ever(client):
     """Nor as long as a cell may run."""
-    door.open(policy=policy(timeout="600s"))
-    door.out("import atexit, time\natexit.register(time.sleep, 600)")
-    assert state(door.ask("close")) == ("ok", "ended")
+    client.open(policy=policy(timeout="600s"))
+    client.out("import atexit, time\natexit.register(time.sleep, 600)")
+    assert state(client.ask("close")) == ("ok", "ended")
 
 
 def root_of(remit):
@@ -418,13 +418,13 @@ def root_of(remit):
     return folder
 
 
-def test_folders_are_committed_when_the_session_is_closed(door, remit):
+def test_folders_are_committed_when_the_session_is_closed(client, remit):
     root = root_of(remit)
-    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
-    door.out("open('/data/new', 'w').write('new')")
-    door.out("open('/data/old', 'w').write('changed')")
-    assert door.run("1/0")["changes"] == [] and not (root / "new").exists()
-    closed = door.ask("close")
+    client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    client.out("open('/data/new', 'w').write('new')")
+    client.out("open('/data/old', 'w').write('changed')")
+    assert client.run("1/0")["changes"] == [] and not (root / "new").exists()
+    closed = client.ask("close")
     assert closed["committed"] and {c["path"] for c in closed["changes"]} == {"/data/new", "/data/old"}, closed
     assert ((root / "new").read_text(), (root / "old").read_text()) == ("new", "changed")
 
@@ -434,36 +434,36 @@ def paths(result: dict) -> set:
     return {c["path"] for c in result["changes"]}
 
 
-def test_folders_are_committed_on_request_and_the_session_goes_on(door, remit):
+def test_folders_are_committed_on_request_and_the_session_goes_on(client, remit):
     root = root_of(remit)
-    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
-    door.out("import os\nx = 1\nos.mkdir('/data/dir')\nfor n in ('new', 'old', 'dir/a', 'dir/b'): open('/data/' + n, 'w').write('one')")
-    first = door.ask("commit")
+    client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    client.out("import os\nx = 1\nos.mkdir('/data/dir')\nfor n in ('new', 'old', 'dir/a', 'dir/b'): open('/data/' + n, 'w').write('one')")
+    first = client.ask("commit")
     assert paths(first) == {"/data/new", "/data/old", "/data/dir/", "/data/dir/a", "/data/dir/b"} and state(first) == ("ok", "open"), first["changes_skipped"]
-    assert (root / "dir" / "a").read_text() == "one" and paths(door.ask("commit")) == set()
+    assert (root / "dir" / "a").read_text() == "one" and paths(client.ask("commit")) == set()
     # The overlay of a live jail lies over a folder that has just been changed.
-    assert door.out("print(sorted(os.listdir('/data')), sorted(os.listdir('/data/dir')), open('/data/old').read(), x)") == "['dir', 'new', 'old'] ['a', 'b'] one 1\n"
-    door.out("os.remove('/data/new'); os.remove('/data/dir/a'); open('/data/old', 'a').write('two'); open('/data/dir/c', 'w').write('two')")
+    assert client.out("print(sorted(os.listdir('/data')), sorted(os.listdir('/data/dir')), open('/data/old').read(), x)") == "['dir', 'new', 'old'] ['a', 'b'] one 1\n"
+    client.out("os.remove('/data/new'); os.remove('/data/dir/a'); open('/data/old', 'a').write('two'); open('/data/dir/c', 'w').write('two')")
     (root / "dir" / "b").write_text("theirs")
-    door.out("open('/data/dir/b', 'w').write('two')")
-    second = door.ask("commit")
+    client.out("open('/data/dir/b', 'w').write('two')")
+    second = client.ask("commit")
     assert paths(second) == {"/data/old", "/data/dir/c"}, second
     assert {c["path"] for c in second["changes_skipped"]} == {"/data/dir/b", "/data/new", "/data/dir/a"}, second
     (root / "dir" / "b").unlink()
-    door.out("os.remove('/data/dir/b')")
-    third = door.ask("commit")
+    client.out("os.remove('/data/dir/b')")
+    third = client.ask("commit")
     assert paths(third) == {"/data/new", "/data/dir/a"}, third
     assert (root / "old").read_text() == "onetwo" and sorted(os.listdir(root)) == ["dir", "old"] and os.listdir(root / "dir") == ["c"]
-    assert door.out("print(x, sorted(os.listdir('/data')))") == "1 ['dir', 'old']\n"
-    door.out("open('/data/last', 'w').write('x')")
-    assert paths(door.ask("close")) == {"/data/last"} and (root / "last").exists()
+    assert client.out("print(x, sorted(os.listdir('/data')))") == "1 ['dir', 'old']\n"
+    client.out("open('/data/last', 'w').write('x')")
+    assert paths(client.ask("close")) == {"/data/last"} and (root / "last").exists()
 
 
-def test_threads_stand_still_while_it_is_committed(door, remit):
+def test_threads_stand_still_while_it_is_committed(client, remit):
     """Two files that change together, and a long one that is copied between them."""
     root = root_of(remit)
-    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
-    door.out(
+    client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    client.out(
         "import os, threading\n"
         "a, z = (os.open('/data/' + n, os.O_RDWR | os.O_CREAT) for n in 'az')\n"
         "def write():\n    n = 0\n    while True:\n        n += 1\n"
@@ -471,61 +471,61 @@ def test_threads_stand_still_while_it_is_committed(door, remit):
         "threading.Thread(target=write, daemon=True).start()"
     )
     for i in range(3):
-        door.out(f"open('/data/m', 'wb').write(b'{i}' * (16 << 20))")
-        assert paths(door.ask("commit")) == {"/data/a", "/data/m", "/data/z"}
+        client.out(f"open('/data/m', 'wb').write(b'{i}' * (16 << 20))")
+        assert paths(client.ask("commit")) == {"/data/a", "/data/m", "/data/z"}
         first, last = (int((root / name).read_text()) for name in "az")
         assert first > 0 and first - last in (0, 1), (first, last)
 
 
-def test_a_commit_that_cannot_be_is_refused_and_the_session_goes_on(door, remit):
+def test_a_commit_that_cannot_be_is_refused_and_the_session_goes_on(client, remit):
     root = root_of(remit)
-    door.open(policy=policy())
-    door.out("x = 1")
-    refused = door.ask("commit")
+    client.open(policy=policy())
+    client.out("x = 1")
+    refused = client.ask("commit")
     assert refused["status"] == "refused" and refused["error"]["where"] == "filesystem_write_roots", refused
-    assert door.out("print(x)") == "1\n"
-    door.ask("drop")
+    assert client.out("print(x)") == "1\n"
+    client.ask("drop")
     rw = [{"host": str(root), "jail": "/data", "mode": "rw"}]
-    door.open(policy=policy(mounts=rw, commit="never"))
-    door.out("open('/data/new', 'w').write('new')")
-    dry = door.ask("commit")
+    client.open(policy=policy(mounts=rw, commit="never"))
+    client.out("open('/data/new', 'w').write('new')")
+    dry = client.ask("commit")
     assert not dry["committed"] and [c["path"] for c in dry["changes"]] == ["/data/new"] and not (root / "new").exists()
-    door.ask("drop")
+    client.ask("drop")
     if remit.by_root:
-        door.open(policy=policy(mounts=rw, subprocess_execution=True))
-        refused = door.ask("commit")
+        client.open(policy=policy(mounts=rw, subprocess_execution=True))
+        refused = client.ask("commit")
         assert refused["status"] == "refused" and refused["error"]["where"] == "subprocess_execution", refused
 
 
-def test_whoever_dies_while_it_is_committed_nothing_is_left(door, remit):
+def test_whoever_dies_while_it_is_committed_nothing_is_left(client, remit):
     root = root_of(remit)
-    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
-    door.out("for n in range(1500): open(f'/data/{n}', 'w').write('x' * 1000)")
-    answer = door.begin("commit")
+    client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    client.out("for n in range(1500): open(f'/data/{n}', 'w').write('x' * 1000)")
+    answer = client.begin("commit")
     until(lambda: len(os.listdir(root)) >= 2)
-    door.process.kill()
+    client.process.kill()
     assert "failed" in answer()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command) if not door.shared else [], 60)
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command) if not client.shared else [], 60)
 
 
-def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_door_that_left(door, remit):
+def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_client_that_left(client, remit):
     root = root_of(remit)
     rw = policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}])
     write = "open('/data/new', 'w').write('new')"
-    door.open(policy=rw)
-    door.out(write)
-    assert door.ask("reset") == {}
-    door.out(write)
-    killed = door.run(DEAF, timeout_ms=DEAF_MS)
+    client.open(policy=rw)
+    client.out(write)
+    assert client.ask("reset") == {}
+    client.out(write)
+    killed = client.run(DEAF, timeout_ms=DEAF_MS)
     assert state(killed) == ("timeout", "ended") and not killed["committed"], killed
     assert [c["path"] for c in killed["changes"]] == ["/data/new"]
-    assert door.ask("close")["changes"] == []
-    door.open(policy=rw)
-    door.out(write)
-    door.ask("drop")
-    door.open(policy=rw)
-    door.out(write)
-    door.process.kill()
+    assert client.ask("close")["changes"] == []
+    client.open(policy=rw)
+    client.out(write)
+    client.ask("drop")
+    client.open(policy=rw)
+    client.out(write)
+    client.process.kill()
     time.sleep(0.5)  # nothing happens
     assert not (root / "new").exists()
 
@@ -543,90 +543,90 @@ def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_door_that_left(door,
         "import os; os.write(3, b'\\0\\0\\0\\x7f\\x10\\0\\0\\0')",
     ],
 )
-def test_a_cell_that_breaks_its_channel_loses_its_session_and_nothing_else(door, code):
-    door.open(session="other", policy=policy())
-    door.open(policy=policy(timeout="4s"))
-    result = door.run(code)
+def test_a_cell_that_breaks_its_channel_loses_its_session_and_nothing_else(client, code):
+    client.open(session="other", policy=policy())
+    client.open(policy=policy(timeout="4s"))
+    result = client.run(code)
     assert result["session"]["state"] == "ended" and result["status"] != "ok", result
-    assert state(door.run("print(1)")) == ("refused", "ended")
-    assert door.out("print('fine')", session="other") == "fine\n"
-    assert door.ask("reset") == {}
-    assert door.out("print('again')") == "again\n"
+    assert state(client.run("print(1)")) == ("refused", "ended")
+    assert client.out("print('fine')", session="other") == "fine\n"
+    assert client.ask("reset") == {}
+    assert client.out("print('again')") == "again\n"
 
 
-def test_a_forged_end_is_a_claim_and_then_the_end(door):
-    door.open(policy=policy())
+def test_a_forged_end_is_a_claim_and_then_the_end(client):
+    client.open(policy=policy())
     forged = "kind\\0ok\\0exit\\0000\\0"
-    result = door.run(f"import os\np = b'{forged}'\nos.write(3, len(p).to_bytes(4, 'little') + bytes((16, 0, 0, 0)) + p)\nraise ValueError")
+    result = client.run(f"import os\np = b'{forged}'\nos.write(3, len(p).to_bytes(4, 'little') + bytes((16, 0, 0, 0)) + p)\nraise ValueError")
     assert state(result) == ("ok", "open") and "status" in result["reported"], result
-    await_loss(door)
-    assert state(door.run("print(1)")) == ("refused", "ended")
+    await_loss(client)
+    assert state(client.run("print(1)")) == ("refused", "ended")
 
 
-def test_frames_between_cells_end_the_session(door):
-    door.open(policy=policy())
-    between_cells(door, "os.write(3, b'\\0\\0\\0\\0\\x11\\0\\0\\0')")
-    await_loss(door)
-    assert state(door.run("print(1)")) == ("refused", "ended")
+def test_frames_between_cells_end_the_session(client):
+    client.open(policy=policy())
+    between_cells(client, "os.write(3, b'\\0\\0\\0\\0\\x11\\0\\0\\0')")
+    await_loss(client)
+    assert state(client.run("print(1)")) == ("refused", "ended")
 
 
-def test_an_interpreter_that_leaves_between_cells_is_told(door):
-    door.open(policy=policy())
-    between_cells(door, "os._exit(3)")
-    await_loss(door)
-    result = door.run("print(1)")
+def test_an_interpreter_that_leaves_between_cells_is_told(client):
+    client.open(policy=policy())
+    between_cells(client, "os._exit(3)")
+    await_loss(client)
+    result = client.run("print(1)")
     assert state(result) == ("refused", "ended") and "variables are lost" in result["error"]["value"], result
 
 
-def test_an_exit_of_the_process_is_the_end(door):
-    door.open(policy=policy())
-    result = door.run("import os\nos._exit(7)")
+def test_an_exit_of_the_process_is_the_end(client):
+    client.open(policy=policy())
+    result = client.run("import os\nos._exit(7)")
     assert (*state(result), result["exit_code"]) == ("exit", "ended", 7)
-    result = door.run("print(1)")
+    result = client.run("print(1)")
     assert "ended in cell 1 (exit)" in result["error"]["value"]
 
 
-def test_children_that_live_on_are_the_session_s(door, remit):
-    door.open(policy=policy(subprocess_execution=True, memory_fallback="per_process", cpu_seconds="unlimited"))
+def test_children_that_live_on_are_the_session_s(client, remit):
+    client.open(policy=policy(subprocess_execution=True, memory_fallback="per_process", cpu_seconds="unlimited"))
     code = "import os\nif os.fork() == 0:\n    import time\n    time.sleep(300)\nprint('parent')"
     for _ in range(3):
-        assert door.out(code) == "parent\n"
+        assert client.out(code) == "parent\n"
     # A fork that comes back is no second runner.
-    assert door.out("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both' if pid else 'child')") == "child\nboth\n"
-    assert door.out("print('alive')") == "alive\n"
-    assert state(door.ask("close")) == ("ok", "ended")
+    assert client.out("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both' if pid else 'child')") == "child\nboth\n"
+    assert client.out("print('alive')") == "alive\n"
+    assert state(client.ask("close")) == ("ok", "ended")
 
 
-def test_stdout_that_was_closed_stays_closed_and_no_more(door):
-    door.open(policy=policy())
-    door.run("import os\nprint('last', flush=True)\nos.close(1)")
-    assert door.run("os.write(2, b'seen')")["stderr"] == "seen"
-    assert state(door.ask("close")) == ("ok", "ended")
+def test_stdout_that_was_closed_stays_closed_and_no_more(client):
+    client.open(policy=policy())
+    client.run("import os\nprint('last', flush=True)\nos.close(1)")
+    assert client.run("os.write(2, b'seen')")["stderr"] == "seen"
+    assert state(client.ask("close")) == ("ok", "ended")
 
 
-def test_the_validator_turns_a_cell_away_and_the_session_lives(door):
-    door.open(policy=policy(blocked_imports=["socket"]))
-    door.out("x = 1")
-    assert state(door.run("import socket")) == ("rejected", "open")
-    assert door.out("print(x)") == "1\n"
+def test_the_validator_turns_a_cell_away_and_the_session_lives(client):
+    client.open(policy=policy(blocked_imports=["socket"]))
+    client.out("x = 1")
+    assert state(client.run("import socket")) == ("rejected", "open")
+    assert client.out("print(x)") == "1\n"
 
 
 # ---- faults ----
 
 
-def test_the_door_dies_in_mid_cell(door, remit):
-    door.open(policy=policy())
-    door.begin_cell(FOREVER)
-    door.process.kill()
-    if door.shared:
-        door.shared.until(lambda: not door.shared.status()["sessions"])
+def test_the_client_dies_in_mid_cell(client, remit):
+    client.open(policy=policy())
+    client.begin_cell(FOREVER)
+    client.process.kill()
+    if client.shared:
+        client.shared.until(lambda: not client.shared.status()["sessions"])
 
 
 @pytest.mark.parametrize("cell", [None, FOREVER])
 @pytest.mark.parametrize("start", ["cold", "warm"])
 def test_the_interpreter_is_killed(remit, start, cell):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.shared = shared
     if start == "warm":
         one.warm_up(policy=policy())
@@ -649,7 +649,7 @@ def test_the_interpreter_is_killed(remit, start, cell):
 @pytest.mark.parametrize("cell", [None, FOREVER])
 def test_the_keeper_dies(remit, cell):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     answer = one.begin_cell(cell) if cell else None
     family = shared.family()
@@ -665,7 +665,7 @@ def test_the_keeper_dies(remit, cell):
 
 def test_the_zygote_dies_and_its_sessions_live(remit):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.shared = shared
     one.warm_up(policy=policy())
     one.open(policy=policy())
@@ -684,7 +684,7 @@ def test_the_zygote_dies_and_its_sessions_live(remit):
 def test_idle_sessions_do_not_keep_others_from_running(remit):
     """As many as may be are open, and as many as may run at once have room."""
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     for i in range(64):
         one.open(session=str(i), policy=policy())
     assert shared.json("print(1)", "--python", PYTHON)["stdout"] == "1\n"
@@ -696,9 +696,9 @@ def test_idle_sessions_do_not_keep_others_from_running(remit):
     shared.close()
 
 
-# ---- doors that break the protocol ----
+# ---- clients that break the protocol ----
 
-# The types of src/wire/frame.h that a door sends, and what a cell is made of.
+# The types of src/wire/frame.h that a client sends, and what a cell is made of.
 POLICY, JOB, CODE, STDIN, STDIN_END, START, INTERRUPT, OPEN, RESET, CLOSE = 1, 2, 3, 4, 5, 6, 7, 28, 30, 31
 PRINT = ((JOB, b""), (CODE, b"print(1)"), (STDIN_END, b""), (START, b""))
 SLEEP = ((JOB, b""), (CODE, b"import time; time.sleep(1)"), (STDIN_END, b""), (START, b""))
@@ -732,7 +732,7 @@ FINE = [
 ]
 
 
-class RawDoor:
+class RawClient:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(str(path))
@@ -766,39 +766,39 @@ class RawDoor:
 
 
 def as_user(remit):
-    """A keeper takes only its own user's doors."""
+    """A keeper takes only its own user's clients."""
     if not remit.by_root and os.geteuid() == 0:
         os.seteuid(os.stat(remit.folder).st_uid)
 
 
-def test_a_door_that_breaks_the_protocol_ends_its_own_session_only(remit):
+def test_a_client_that_breaks_the_protocol_ends_its_own_session_only(remit):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     one.out("x = 1")
     try:
         as_user(remit)
         for steps in BROKEN:
-            door = RawDoor(shared.path)
+            client = RawClient(shared.path)
             try:
-                door.perform(steps)
-                while (frame := door.next()) and frame[0] != RESULT:
+                client.perform(steps)
+                while (frame := client.next()) and frame[0] != RESULT:
                     pass
             except (ConnectionResetError, BrokenPipeError):
                 pass
-            door.socket.close()
+            client.socket.close()
         for steps in FINE:
-            door = RawDoor(shared.path)
-            door.perform(steps)
-            door.socket.close()
+            client = RawClient(shared.path)
+            client.perform(steps)
+            client.socket.close()
         # Leaving at every step is fine, too.
         for steps in (*BROKEN, *FINE):
             for n in range(len(steps)):
-                door = RawDoor(shared.path)
+                client = RawClient(shared.path)
                 # The keeper may have ended it before the last frame.
                 with contextlib.suppress(ConnectionResetError, BrokenPipeError):
-                    door.perform([s for s in steps[:n] if not isinstance(s, str)])
-                door.socket.close()
+                    client.perform([s for s in steps[:n] if not isinstance(s, str)])
+                client.socket.close()
     finally:
         if os.geteuid() != os.getuid():
             os.seteuid(0)
@@ -812,17 +812,17 @@ def test_a_door_that_breaks_the_protocol_ends_its_own_session_only(remit):
 # ---- who may have one ----
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(door):
-    said = door.ask("open", policy=policy(package_installation=True))["failed"]
+def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(client):
+    said = client.ask("open", policy=policy(package_installation=True))["failed"]
     assert said["where"] == "package_installation" and said["remedy"], said
-    said = door.ask("open", policy=policy(tier="static"))["failed"]
+    said = client.ask("open", policy=policy(tier="static"))["failed"]
     assert said["where"] == "tier" and "nothing runs" in said["message"], said
-    said = door.ask("open", policy={"nonsense": 1})["failed"]
+    said = client.ask("open", policy={"nonsense": 1})["failed"]
     assert "nonsense" in said["message"], said
 
 
 def test_a_session_in_the_tier_landlock(remit, covers):
-    one = Door(remit, {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, {"REMIT_KEEPER": ""})
     lifted = {"memory_fallback": "per_process", "processes": "unlimited", "disk_bytes": "unlimited", "files": "unlimited"}
     one.open(policy=policy(tier="landlock", session_idle="4s", cpu_seconds="1s", timeout="100s", **lifted))
     name = name_interpreter(one)
@@ -839,7 +839,7 @@ def test_a_session_in_the_tier_landlock(remit, covers):
 
 
 def test_a_session_in_the_tier_unsafe(remit, covers):
-    one = Door(remit, {"REMIT_KEEPER": ""})
+    one = SessionClient(remit, {"REMIT_KEEPER": ""})
     one.open(policy=policy(tier="unsafe", session_idle="4s"))
     name = name_interpreter(one)
     one.out("x = 1")
@@ -854,7 +854,7 @@ def test_a_session_in_the_tier_unsafe(remit, covers):
 
 def test_sessions_are_shown_and_cells_are_logged(remit):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     id = one.run("x = 1")["run_id"]
     (row,) = shared.status()["sessions"]
@@ -871,7 +871,7 @@ def test_sessions_are_shown_and_cells_are_logged(remit):
 def test_each_cell_is_a_line_of_the_audit(remit):
     path = remit.folder / f"audit-{time.monotonic_ns()}.jsonl"
     shared = share(remit, "--audit", path)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     ids = [one.run(code)["run_id"] for code in ("x = 1", "1/0")]
     ids.append(one.ask("close")["run_id"])
@@ -883,7 +883,7 @@ def test_each_cell_is_a_line_of_the_audit(remit):
 
 def test_cells_use_up_no_descriptor_of_the_keeper(remit):
     shared = share(remit)
-    one = Door(remit, shared.env)
+    one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     one.out("x = 1")
     shared.until(shared.is_full)

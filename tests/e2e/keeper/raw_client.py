@@ -1,6 +1,6 @@
-"""A door that says what it is told to, by whom it is told.
+"""A conn that says what it is told to, by whom it is told.
 
-    raw_door.py SOCKET PROTOCOL NUMBERS SENT...
+    raw_client.py SOCKET PROTOCOL NUMBERS SENT...
 
 NUMBERS is a JSON object with the numbers of frames. Each SENT is sent at once: a JSON list of frames, which are lists of a
 name and a text. Then all is read until a result or the end. Printed is a JSON list with the names that came for each.
@@ -15,14 +15,14 @@ path, protocol, numbers, *sent = sys.argv[1:]
 numbers = json.loads(numbers)
 names = {number: name for name, number in numbers.items()}
 came = []
-with socket.socket(socket.AF_UNIX) as door:
-    door.settimeout(60)
-    door.connect(path)
-    with door.makefile("rb") as f:
+with socket.socket(socket.AF_UNIX) as conn:
+    conn.settimeout(60)
+    conn.connect(path)
+    with conn.makefile("rb") as f:
         for frames in map(json.loads, sent):
             here = []
             try:
-                door.sendall(b"".join(struct.pack("<IBB2x", len(text.encode()), numbers[name], int(protocol)) + text.encode() for name, text in frames))
+                conn.sendall(b"".join(struct.pack("<IBB2x", len(text.encode()), numbers[name], int(protocol)) + text.encode() for name, text in frames))
                 while here[-1:] != ["RESULT"]:
                     length, kind = struct.unpack("<IB3x", f.read(8))
                     payload = f.read(length)

@@ -2,7 +2,7 @@
 
 As a program: a door that reads requests as JSON lines and answers each with a
 line; cells run in threads, so that others can be asked meanwhile. As a module:
-Door, which starts it.
+SessionClient, which starts it.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class Library:
 
 
 def main(library: str, command: str) -> None:
-    door = Library(library, command)
+    remit = Library(library, command)
     lock = threading.Lock()
 
     def say(number, said):
@@ -214,7 +214,7 @@ def main(library: str, command: str) -> None:
             once = iter([{"begun": True}])
             arguments["on_output"] = lambda: [say(number, word) for word in once]
         try:
-            said = getattr(door, what)(**arguments)
+            said = getattr(remit, what)(**arguments)
         except Failed as e:
             said = {"failed": e.args[0]}
         say(number, said)
@@ -224,7 +224,7 @@ def main(library: str, command: str) -> None:
     os._exit(0)
 
 
-class Door:
+class SessionClient:
     """A process of the user's that has sessions."""
 
     shared = None  # its keeper, if that is a shared one
@@ -236,7 +236,7 @@ class Door:
             if not (bin_dir / source.name).exists():
                 shutil.copy(source, bin_dir / source.name)
         self.process = subprocess.Popen(
-            ["/usr/bin/python3", str(bin_dir / "session_door.py"), str(bin_dir / "libremit.so.0"), remit.command],
+            ["/usr/bin/python3", str(bin_dir / "session_client.py"), str(bin_dir / "libremit.so.0"), remit.command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=remit.folder, env=remit.env(env), **remit.identity(),
         )  # fmt: skip
         self.count = 0
@@ -248,7 +248,7 @@ class Door:
             number, said = json.loads(line)
             self.waiting[number].put(said)
         for q in list(self.waiting.values()):
-            q.put({"failed": {"message": "the door is gone"}})
+            q.put({"failed": {"message": "the client process has ended"}})
 
     def begin(self, what: str, **arguments):
         """Asks, and gives a function that waits for the answer."""
