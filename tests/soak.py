@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
 
 from conftest import Remit, make_test_user, users  # noqa: E402
-from leftovers import gone, groups, mounts, processes  # noqa: E402
+from leftovers import groups, mounts, processes, remaining  # noqa: E402
 from mixture import run_one  # noqa: E402
 
 JOBS = 4
@@ -107,7 +107,7 @@ def soak(remit: Remit, count: int) -> list[str]:
     keeper.terminate()
     keeper.wait(timeout=30)
     for name, look in (("processes", lambda: processes(remit.command)), ("groups", groups), ("mounts", mounts)):
-        if left := gone(look):
+        if left := remaining(look):
             problems.append(f"{name} left: {left}")
     return problems
 

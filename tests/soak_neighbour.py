@@ -60,7 +60,7 @@ def busy(s: Served, key: str, load: str):
 
     def spin() -> None:
         with contextlib.suppress(OSError):
-            s.ask("POST", "/v1/runs", {"code": code, "policy": policy}, token=key, timeout=3600)
+            s.request("POST", "/v1/runs", {"code": code, "policy": policy}, token=key, timeout=3600)
 
     threads = [threading.Thread(target=spin) for _ in range(PROGRAMS)]
     for t in threads:

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
 
 from conftest import Remit  # noqa: E402
-from leftovers import gone, groups, mounts, processes  # noqa: E402
+from leftovers import groups, mounts, processes, remaining  # noqa: E402
 from served import Served, serve  # noqa: E402
 from soak import keeper_facts, staged  # noqa: E402
 
@@ -66,22 +66,22 @@ def soak(remit: Remit, seconds: float) -> list[str]:
     answered: list[int] = []
     with serve(remit) as s:
         together(CLIENTS, lambda n: stream(s, time.monotonic() + seconds / 6, answered, problems))
-        s.wait_for_no_rooms()
+        s.wait_for_no_hosted_sessions()
         first = keeper_facts(s.process.pid)
         answered.clear()
         together(CLIENTS, lambda n: stream(s, time.monotonic() + seconds, answered, problems))
-        s.wait_for_no_rooms()
+        s.wait_for_no_hosted_sessions()
         last = keeper_facts(s.process.pid)
         print(f"{remit.label}: {len(answered) / seconds:.0f} streams per second by {CLIENTS} clients, server {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
         if last[0] > first[0] + GROWTH_KIB or last[1] > first[1]:
             problems.append(f"the server grew from {first} to {last}")
         together(LEAVERS, lambda n: leave(s, n))
-        s.wait_for_no_rooms(120)
+        s.wait_for_no_hosted_sessions(120)
         if s.run("print(1)")["stdout"] != "1\n":
             problems.append("no client is served after the others disconnected")
         print(f"{remit.label}: {LEAVERS} clients have disconnected, and none of their runs is left")
     for name, look in (("processes", lambda: processes(remit.command)), ("groups", groups), ("mounts", mounts)):
-        if left := gone(look):
+        if left := remaining(look):
             problems.append(f"{name} left: {left}")
     return problems
 

@@ -14,7 +14,7 @@ def lines(path) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def wait_for(path, count: int) -> list[dict]:
+def wait_for_lines(path, count: int) -> list[dict]:
     """The lines, once there are so many: they come soon after the answers."""
     until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"there are no {count} lines")
     return lines(path)

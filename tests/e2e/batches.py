@@ -69,16 +69,16 @@ def started(remit, jobs, *flags, before: int = 3, **more):
 def interrupt(p: subprocess.Popen) -> None:
     """One that is taken: two that wait at the same time are one."""
 
-    def is_taken():
+    def was_delivered():
         with open(f"/proc/{p.pid}/status") as f:
             waiting = next(int(line.split()[1], 16) for line in f if line.startswith("ShdPnd"))
         return not waiting >> (signal.SIGINT - 1) & 1
 
     p.send_signal(signal.SIGINT)
-    until(lambda: p.poll() is not None or is_taken())
+    until(lambda: p.poll() is not None or was_delivered())
 
 
-def ended(p: subprocess.Popen) -> int:
+def wait_for_exit(p: subprocess.Popen) -> int:
     """The exit code. One that does not end fails the test, and does not hold it up."""
     try:
         return p.wait(timeout=PATIENCE)

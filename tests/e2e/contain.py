@@ -29,7 +29,7 @@ ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
 # CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE
 # NET_RAW SYS_CHROOT MKNOD AUDIT_WRITE SETFCAP
-USUAL_RIGHTS = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31}
+USUAL_CAPABILITIES = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31}
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 24, 38, 22
 
 
@@ -41,21 +41,21 @@ def load(offset):
     return op(0x20, offset)
 
 
-def answer(value):
+def verdict(value):
     return op(0x06, value)
 
 
 def refuse(number, error):
-    return op(0x15, number, 0, 1) + answer(REFUSE | error)
+    return op(0x15, number, 0, 1) + verdict(REFUSE | error)
 
 
 def refuse_flags(number):
     """Unless the first argument has none of the flags."""
-    return op(0x15, number, 0, 4) + load(16) + op(0x45, NEW, 0, 1) + answer(REFUSE | errno.EPERM) + answer(ALLOW)
+    return op(0x15, number, 0, 4) + load(16) + op(0x45, NEW, 0, 1) + verdict(REFUSE | errno.EPERM) + verdict(ALLOW)
 
 
 def program():
-    code = load(4) + op(0x15, ARCH, 1, 0) + answer(ALLOW) + load(0)
+    code = load(4) + op(0x15, ARCH, 1, 0) + verdict(ALLOW) + load(0)
     for name in ("clone", "unshare"):
         code += refuse_flags(NUMBERS[name])
     code += refuse(CLONE3, errno.ENOSYS)
@@ -64,7 +64,7 @@ def program():
     for name, number in NUMBERS.items():
         if name not in ("clone", "unshare"):
             code += refuse(number, errno.EPERM)
-    return code + answer(ALLOW)
+    return code + verdict(ALLOW)
 
 
 def main(argv):
@@ -73,9 +73,9 @@ def main(argv):
     count = (len(code) - 1) // 8
     filter_program = struct.pack("HxxxxxxQ", count, ctypes.addressof(code))
     if os.geteuid() == 0:
-        for right in range(64):
-            if right not in USUAL_RIGHTS:
-                libc.prctl(PR_CAPBSET_DROP, right, 0, 0, 0)
+        for capability in range(64):
+            if capability not in USUAL_CAPABILITIES:
+                libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, 2, filter_program, 0, 0):
         raise OSError(ctypes.get_errno(), "the filter was not loaded")
     os.execv(argv[0], argv)

@@ -21,12 +21,12 @@ def frame_numbers() -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-def facts_of_nothing() -> dict:
+def facts_of_unstarted_job() -> dict:
     """The keeper's members of a result of a job that never ran."""
     text = (ROOT / "src/wire/result.c").read_text()
     usage = json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"no_usage\[\] =(.*?);", text, re.S)[1])).replace('\\"', '"'))
     rows = re.findall(r'\{\s*"(\w+)",\s*KEEPER,[^"{}]*?(?:"((?:[^"\\]|\\.)*)"|no_usage)\s*[,}]', text)
-    return {name: json.loads(nothing.replace('\\"', '"')) if nothing else usage for name, nothing in rows}
+    return {name: json.loads(default.replace('\\"', '"')) if default else usage for name, default in rows}
 
 
 class FakeKeeper:
@@ -35,7 +35,7 @@ class FakeKeeper:
     version = "0.1.0"
     enforcement = "[]"
     # Members of its results that it leaves out.
-    lacks: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
     def __init__(self, remit, answer):
         self.path = remit.folder / "fake.sock"
@@ -50,11 +50,11 @@ class FakeKeeper:
     def serve(self):
         try:
             while True:
-                self.talk(self.listener.accept()[0])
+                self.serve_connection(self.listener.accept()[0])
         except OSError:
             pass  # the test has closed it
 
-    def talk(self, conn):
+    def serve_connection(self, conn):
         code, kind = b"", None
         with conn, conn.makefile("rb") as f:
             while kind != self.frames["START"]:
@@ -66,8 +66,8 @@ class FakeKeeper:
             status = self.answer(code.decode())
             if status:
                 self.send_frame(conn, "ENFORCEMENT", self.enforcement.encode(), PROTOCOL)
-                facts = {**facts_of_nothing(), "status": status, "remit_exit_code": 0, "remit_version": self.version}
-                facts = {name: value for name, value in facts.items() if name not in self.lacks}
+                facts = {**facts_of_unstarted_job(), "status": status, "remit_exit_code": 0, "remit_version": self.version}
+                facts = {name: value for name, value in facts.items() if name not in self.omitted}
                 self.send_frame(conn, "RESULT", json.dumps(facts).encode(), PROTOCOL)
 
     def send_frame(self, conn, name: str, payload: bytes, protocol: int):

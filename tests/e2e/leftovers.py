@@ -47,7 +47,7 @@ def memory_has(pid, word):
     return False
 
 
-def named(name: str) -> list[str]:
+def threads_named(name: str) -> list[str]:
     """Threads of that name, anywhere."""
     found = []
     for path in glob.glob("/proc/[0-9]*/task/*/comm"):
@@ -60,7 +60,7 @@ def named(name: str) -> list[str]:
     return found
 
 
-def told(argument: str) -> list[str]:
+def processes_with_argument(argument: str) -> list[str]:
     """Processes with these words on their command line, anywhere."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
@@ -114,7 +114,7 @@ def mounts() -> list[str]:
         return [line for line in f if "/.remit" in line or " /workspace " in line]
 
 
-def gone(look, seconds: float = 30) -> list:
+def remaining(look, seconds: float = 30) -> list:
     """What is still there after a while."""
     end = time.monotonic() + seconds
     while True:

@@ -26,25 +26,25 @@ class Peer:
         self.version, self.abilities = version, abilities or {}
         threading.Thread(target=self.read, daemon=True).start()
         if version != STATELESS and version:
-            self.hello = self.ask("initialize", protocolVersion=version, capabilities=self.abilities, clientInfo={"name": "test", "version": "1"})
-            self.tell("notifications/initialized")
+            self.hello = self.request("initialize", protocolVersion=version, capabilities=self.abilities, clientInfo={"name": "test", "version": "1"})
+            self.notify("notifications/initialized")
 
     def read(self) -> None:
         for line in self.process.stdout:
             self.lines.put(json.loads(line))
         self.lines.put(None)
 
-    def line(self) -> dict:
+    def read_message(self) -> dict:
         """The next message."""
-        said = self.lines.get(timeout=2 * PATIENCE)
-        assert said is not None, self.process.stderr.read()
-        return said
+        message = self.lines.get(timeout=2 * PATIENCE)
+        assert message is not None, self.process.stderr.read()
+        return message
 
     def raw(self, text: bytes | str) -> None:
         self.process.stdin.write((text.encode() if isinstance(text, str) else text) + b"\n")
         self.process.stdin.flush()
 
-    def tell(self, method: str, **params) -> None:
+    def notify(self, method: str, **params) -> None:
         self.raw(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def begin(self, method: str, meta: dict | None = None, **params) -> int:
@@ -56,30 +56,30 @@ class Peer:
         self.raw(json.dumps({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}))
         return self.count
 
-    def begun(self, code: str, **arguments) -> int:
+    def begin_program(self, code: str, **arguments) -> int:
         """The request for a program that prints "begun" first, and has."""
         number = self.begin("tools/call", {"progressToken": "begun"}, name="run_python", arguments={"code": code, **arguments})
-        while "begun" not in (said := self.line())["params"].get("message", ""):
-            assert said["method"] == "notifications/progress", said
+        while "begun" not in (message := self.read_message())["params"].get("message", ""):
+            assert message["method"] == "notifications/progress", message
         return number
 
     def end(self, number: int) -> dict:
-        """The answer; what else is said meanwhile is kept."""
-        while (said := self.line()).get("id") != number or "method" in said:
-            (self.asked if "id" in said else self.notices).append(said)
-            if said.get("method") == "elicitation/create":
-                self.raw(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": self.answer}))
-        return said
+        """The answer; what else is message meanwhile is kept."""
+        while (message := self.read_message()).get("id") != number or "method" in message:
+            (self.asked if "id" in message else self.notices).append(message)
+            if message.get("method") == "elicitation/create":
+                self.raw(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": self.answer}))
+        return message
 
-    def ask(self, method: str, meta: dict | None = None, **params) -> dict:
+    def request(self, method: str, meta: dict | None = None, **params) -> dict:
         return self.end(self.begin(method, meta, **params))
 
     def call(self, tool: str, meta: dict | None = None, **arguments) -> dict:
-        said = self.ask("tools/call", meta, name=tool, arguments=arguments)
-        assert "result" in said, said
-        return said["result"]
+        message = self.request("tools/call", meta, name=tool, arguments=arguments)
+        assert "result" in message, message
+        return message["result"]
 
-    def given(self, tool: str, **arguments) -> dict:
+    def output_of(self, tool: str, **arguments) -> dict:
         """What a tool gives when all goes well."""
         result = self.call(tool, **arguments)
         assert not result["isError"], result
@@ -89,12 +89,12 @@ class Peer:
         """What a program that may fail gives."""
         return self.call("run_python", code=code, **arguments)["structuredContent"]
 
-    def refused(self, tool: str, **arguments) -> str:
+    def refusal_of(self, tool: str, **arguments) -> str:
         """Why a tool does not do it."""
         result = self.call(tool, **arguments)
         assert result["isError"] and "structuredContent" not in result, result
         return result["content"][0]["text"]
 
-    def leave(self) -> int:
+    def close(self) -> int:
         self.process.stdin.close()
         return self.process.wait(2 * PATIENCE)

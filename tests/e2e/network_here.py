@@ -34,11 +34,11 @@ def dial(host, port, data=b"", n=100):
         got = s.recv(n)
         if not got: raise EOFError
         return got.decode("latin-1")
-def say(**what): print(json.dumps(what))
+def report(**what): print(json.dumps(what))
 """
 
 
-def said(result):
+def reported(result):
     assert result["status"] == "ok", result
     return json.loads(result["stdout"])
 

@@ -29,7 +29,7 @@ class Served:
             return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
-    def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 120):
+    def request(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 120):
         """(status, headers, bytes)"""
         sent = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
         if body is not None and not isinstance(body, (bytes, str)):
@@ -44,7 +44,7 @@ class Served:
             connection.close()
 
     def json(self, method: str, path: str, body=None, status: int = 200, **more):
-        got, _, text = self.ask(method, path, body, **more)
+        got, _, text = self.request(method, path, body, **more)
         assert got == status, (got, text[:2000])
         return json.loads(text)
 
@@ -82,11 +82,11 @@ class Served:
             return got
 
     def metric(self, name: str) -> float:
-        _, _, text = self.ask("GET", "/metrics")
+        _, _, text = self.request("GET", "/metrics")
         (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text.decode(), re.M)
         return float(found)
 
-    def wait_for_no_rooms(self) -> None:
+    def wait_for_no_hosted_sessions(self) -> None:
         until(lambda: not self.metric("remit_rooms"), "runs are left behind")
 
     def wait_for_no_clients(self) -> None:

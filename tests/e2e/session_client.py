@@ -155,16 +155,16 @@ class Library:
             setattr(task, name, value)
         answer = c.POINTER(FileAnswer)()
         self.check("remit_session_file", self.sessions[session], c.byref(task), c.byref(answer))
-        said = answer.contents
+        reply = answer.contents
         entries = [
             {"path": os.fsdecode(e.path), "type": FILE_TYPES[e.type], "mode": e.mode, "size": e.size, "modified_ns": e.modified_ns,
              "target": e.target and os.fsdecode(e.target)}
-            for e in said.entries[: said.entry_count]
+            for e in reply.entries[: reply.entry_count]
         ]  # fmt: skip
-        content = c.string_at(said.bytes, said.len) if said.bytes else b""
+        content = c.string_at(reply.bytes, reply.len) if reply.bytes else b""
         self.lib.remit_file_answer_free(answer)
         shown = content.decode("latin-1") if len(content) < 100_000 else None
-        return {"bytes": shown, "len": len(content), "entries": entries, "truncated": said.truncated}
+        return {"bytes": shown, "len": len(content), "entries": entries, "truncated": reply.truncated}
 
     def fork(self, branch, session="s", artifacts=None):
         handle = c.c_void_p()
@@ -205,19 +205,19 @@ def main(library: str, command: str) -> None:
     remit = Library(library, command)
     lock = threading.Lock()
 
-    def say(number, said):
+    def send_reply(number, reply):
         with lock:
-            print(json.dumps([number, said]), flush=True)
+            print(json.dumps([number, reply]), flush=True)
 
     def answer(number, what, arguments):
         if arguments.pop("watched", False):
             once = iter([{"begun": True}])
-            arguments["on_output"] = lambda: [say(number, word) for word in once]
+            arguments["on_output"] = lambda: [send_reply(number, word) for word in once]
         try:
-            said = getattr(remit, what)(**arguments)
+            reply = getattr(remit, what)(**arguments)
         except Failed as e:
-            said = {"failed": e.args[0]}
-        say(number, said)
+            reply = {"failed": e.args[0]}
+        send_reply(number, reply)
 
     for line in sys.stdin:
         threading.Thread(target=answer, args=json.loads(line), daemon=True).start()
@@ -245,8 +245,8 @@ class SessionClient:
 
     def read(self) -> None:
         for line in self.process.stdout:
-            number, said = json.loads(line)
-            self.waiting[number].put(said)
+            number, reply = json.loads(line)
+            self.waiting[number].put(reply)
         for q in list(self.waiting.values()):
             q.put({"failed": {"message": "the client process has ended"}})
 
@@ -265,15 +265,15 @@ class SessionClient:
         assert first == {"begun": True}, first
         return answer
 
-    def ask(self, what: str, **arguments) -> dict:
+    def request(self, what: str, **arguments) -> dict:
         return self.begin(what, **arguments)()
 
     def open(self, **arguments) -> None:
-        said = self.ask("open", **arguments)
-        assert "failed" not in said, said
+        reply = self.request("open", **arguments)
+        assert "failed" not in reply, reply
 
     def run(self, code: str, **arguments) -> dict:
-        return self.ask("run", code=code, **arguments)
+        return self.request("run", code=code, **arguments)
 
     def out(self, code: str, **arguments) -> str:
         """What a cell that ends well prints."""
@@ -287,7 +287,7 @@ class SessionClient:
         def is_warm() -> bool:
             self.open(**arguments)
             start = self.run("")["start"]
-            self.ask("drop")
+            self.request("drop")
             return start == "warm"
 
         self.shared.until(is_warm)

@@ -70,7 +70,7 @@ class SharedKeeper:
             times.append(time.monotonic() - begun)
         return statistics.median(times)
 
-    def feels(self, trouble) -> bool:
+    def is_slowed_by(self, trouble) -> bool:
         """Whether runs take longer while it lasts, three times: what else the machine has to do comes and goes."""
 
         def is_slower() -> bool:

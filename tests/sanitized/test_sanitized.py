@@ -75,11 +75,11 @@ def use_sessions(client: SessionClient, seed: int, wrong: list[str]) -> None:
             what = rng.random()
             answer = client.begin("reset") if what < 0.1 else client.begin("run", code=rng.choice(CELLS), stdin="in", files=[("in", "x")])
             if what > 0.7:
-                client.ask("interrupt")
+                client.request("interrupt")
             said = answer()
             if "failed" in said and LATE not in said["failed"]["message"]:
                 wrong.append(f"{seed}/{n}: {said}")
-        client.ask(rng.choice(("close", "drop")))
+        client.request(rng.choice(("close", "drop")))
 
 
 def test_keeper_has_no_memory_errors_with_sessions(remit, sanitized):

@@ -118,25 +118,25 @@ class Found:
 
 
 @pytest.fixture
-def data_of():
+def make_data():
     """A file of the host."""
     return lambda remit: remit.file("data/in.txt", "of the host").resolve()
 
 
 @pytest.fixture
-def data(remit, data_of):
-    return data_of(remit)
+def data(remit, make_data):
+    return make_data(remit)
 
 
-def reading(path) -> tuple[str, str]:
+def read_program(path) -> tuple[str, str]:
     return ("-c", f"print('read', open({str(path)!r}).read())")
 
 
 # ---- once, always, no ----
 
 
-def test_once_runs_again_with_the_flag(ask, data):
-    t = ask(*reading(data))
+def test_once_answer_reruns_with_flag(ask, data):
+    t = ask(*read_program(data))
     question = t.answer("o")
     assert f'remit: the program reports that it was refused: path "{data}" (ENOENT)\n' in question
     assert f'       Allow --read "{data}" (' in question and "always needs --policy FILE" in question
@@ -145,52 +145,52 @@ def test_once_runs_again_with_the_flag(ask, data):
 
 
 @pytest.mark.parametrize("word", ["", "n", "no", "zebra\nzebra\nzebra", "a\na\na"])
-def test_all_but_a_yes_is_a_no(remit, data, word):
-    t = Terminal(remit, *reading(data))
+def test_other_answer_than_yes_is_no(remit, data, word):
+    t = Terminal(remit, *read_program(data))
     for line in word.split("\n"):
         t.answer(line)
     code, rest = t.end()
     assert code == 1 and rest.strip() == "" and t.shown.count("Traceback") == 1
 
 
-def test_the_end_of_the_terminal_is_a_no(remit, data):
-    t = Terminal(remit, *reading(data))
+def test_end_of_terminal_is_no(remit, data):
+    t = Terminal(remit, *read_program(data))
     t.until(PROMPT)
     t.type("\x04")
     assert t.end() == (1, "")
 
 
 @pytest.mark.parametrize("key, code", [("\x03", 1), ("\x1c", -3)])
-def test_a_signal_is_a_no(remit, data, key, code):
-    t = Terminal(remit, *reading(data))
+def test_signal_is_no(remit, data, key, code):
+    t = Terminal(remit, *read_program(data))
     t.until(PROMPT)
     t.type(key)
     assert t.end()[0] == code and t.shown.count("Traceback") == 1
 
 
-def test_once_leaves_the_file_and_always_writes_it(ask, remit, data):
+def test_once_answer_keeps_policy_file_and_always_writes_it(ask, remit, data):
     text = '{\n    "timeout":  20.0,\n\t"filesystem_read_roots": [],\n    "env": {"A": "\\u0041"}\n}\n'
     policy = remit.file("asked.json", text)
     policy.chmod(0o640)
     before = os.stat(policy)
-    t = ask("--policy", policy, *reading(data))
+    t = ask("--policy", policy, *read_program(data))
     t.answer("o")
     assert t.end()[0] == 0 and policy.read_text() == text
-    t = ask("--policy", policy, *reading(data))
+    t = ask("--policy", policy, *read_program(data))
     assert f'always (writes "{policy}")' in t.answer("a")
     assert t.end()[0] == 0
     assert policy.read_text() == text.replace("[]", f'["{data}"]')
     after = os.stat(policy)
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert stat.S_IMODE(after.st_mode) == 0o640
-    t = ask("--policy", policy, *reading(data))
+    t = ask("--policy", policy, *read_program(data))
     assert t.end() == (0, "read of the host\n")
     assert [p.name for p in remit.folder.iterdir() if p.name.startswith(".remit")] == []
 
 
-def test_the_network_and_a_file_are_two_questions(ask, remit, data):
+def test_network_and_file_are_two_questions(ask, remit, data):
     policy = remit.file("two.json", '{"memory_fallback": "per_process"}')
-    t = ask("--policy", policy, "-c", SOCKET * 3 + reading(data)[1])
+    t = ask("--policy", policy, "-c", SOCKET * 3 + read_program(data)[1])
     first = t.answer("a")
     assert "the program was refused: socket(AF_INET, SOCK_STREAM) ×3\n" in first and "Allow --net (" in first
     second = t.answer("o")
@@ -200,15 +200,15 @@ def test_the_network_and_a_file_are_two_questions(ask, remit, data):
     assert json.loads(policy.read_text()) == {"memory_fallback": "per_process", "network_access": True}
 
 
-def test_a_no_is_not_asked_again(remit, data):
-    t = Terminal(remit, *NET, "-c", SOCKET + reading(data)[1])
+def test_refused_question_is_not_repeated(remit, data):
+    t = Terminal(remit, *NET, "-c", SOCKET + read_program(data)[1])
     assert "--net" in t.answer("n")
     assert "--read" in t.answer("o")
     code, rest = t.end()
     assert code == 0 and "refused" in rest and "read of the host" in rest and PROMPT not in rest
 
 
-def test_it_ends_however_many_are_asked_for(remit):
+def test_questions_are_limited_in_number(remit):
     """Each run wants another file; the user always agrees."""
     for i in range(20):
         remit.file(f"many/{i}", "x")
@@ -220,7 +220,7 @@ def test_it_ends_however_many_are_asked_for(remit):
     assert code == 1 and PROMPT not in rest and f'path "{folder}/16"' in rest
 
 
-def test_what_does_not_help_is_asked_once(remit):
+def test_grant_that_does_not_help_is_offered_once(remit):
     """The host itself forbids it, or the program only claims it."""
     folder = (remit.folder / "claim").resolve()
     folder.mkdir(exist_ok=True)
@@ -233,19 +233,19 @@ def test_what_does_not_help_is_asked_once(remit):
 # ---- nobody to ask ----
 
 
-def test_without_a_terminal_it_is_refused(remit, data):
-    done = remit("run", "--ask", *reading(data), start_new_session=True)
+def test_ask_without_terminal_is_refused(remit, data):
+    done = remit("run", "--ask", *read_program(data), start_new_session=True)
     assert done.returncode == 2 and done.stdout == "" and "--ask needs a terminal" in done.stderr
 
 
 @pytest.mark.parametrize("flag", ["--json", "--raw"])
-def test_with_json_or_raw_it_is_refused(any_remit, flag):
+def test_ask_with_json_or_raw_is_refused(any_remit, flag):
     """One is for programs, and with the other a program could draw over a question."""
     done = any_remit("run", "--ask", flag, "-c", "print(1)", start_new_session=True)
     assert done.returncode == 2 and done.stdout == "" and flag in done.stderr
 
 
-def test_where_nothing_is_denied_nothing_is_asked(remit):
+def test_run_without_denial_asks_nothing(remit):
     assert Terminal(remit, "-c", "print(1)").end() == (0, "1\n")
     t = Terminal(remit, "-c", "import ctypes; ctypes.CDLL(None).mount(b'a', b'b', b'c', 0, 0)")
     code, rest = t.end()
@@ -255,30 +255,30 @@ def test_where_nothing_is_denied_nothing_is_asked(remit):
 # ---- only what helps ----
 
 
-def test_a_file_that_is_not_there_is_not_offered(remit):
+def test_missing_file_is_not_offered(remit):
     t = Terminal(remit, "-c", "open('/srv/no/such/file')")
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest
     assert '--read "/srv/no/such/file" would not help: it does not exist on the host' in rest
 
 
-def test_a_link_is_not_offered(remit, data):
+def test_link_is_not_offered(remit, data):
     link = data.parent / "link"
     if not link.is_symlink():
         link.symlink_to("/etc/passwd")
-    t = Terminal(remit, *reading(link))
+    t = Terminal(remit, *read_program(link))
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest and 'is a link to "/etc/passwd"' in rest
 
 
-def test_what_the_plan_would_refuse_is_not_offered(remit, data):
+def test_path_refused_by_plan_is_not_offered(remit, data):
     """Two roots inside each other."""
     t = Terminal(remit, "--read", data, "-c", f"raise OSError(2, 'x', {str(data.parent)!r})")
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest and "would not help: filesystem_read_roots: " in rest and "is inside" in rest
 
 
-def test_the_jail_s_own_places_are_not_offered(remit):
+def test_jail_s_own_paths_are_not_offered(remit):
     t = Terminal(remit, "-c", "raise OSError(2, 'x', '/proc/1/mem')")
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest
@@ -288,12 +288,12 @@ def test_the_jail_s_own_places_are_not_offered(remit):
 
 
 @pytest.mark.parametrize("shape, word", [("link", "is a symbolic link"), ("hard", "with a single name")])
-def test_a_file_that_would_come_apart_is_not_written(remit, data, shape, word):
+def test_policy_file_with_other_names_is_not_written(remit, data, shape, word):
     policy = remit.file("real.json", "{}")
     other = remit.folder / "other.json"
     other.unlink(missing_ok=True)
     other.symlink_to(policy) if shape == "link" else other.hardlink_to(policy)
-    t = Terminal(remit, "--policy", other, *reading(data))
+    t = Terminal(remit, "--policy", other, *read_program(data))
     t.answer("a")
     code, rest = t.end()
     assert code == 0 and "remit: allowed only once: " in rest and word in rest and "read of the host" in rest
@@ -302,8 +302,8 @@ def test_a_file_that_would_come_apart_is_not_written(remit, data, shape, word):
 
 
 @pytest.mark.parametrize("obstacle, word", [("folder", "create a new file next to"), ("group", "cannot keep its owner, group and mode")])
-def test_a_file_that_cannot_be_written_is_left(any_remit, data_of, obstacle, word):
-    data = data_of(any_remit)
+def test_policy_file_that_cannot_be_written_is_left_unchanged(any_remit, make_data, obstacle, word):
+    data = make_data(any_remit)
     policy = any_remit.file("closed/policy.json", "{}")
     any_remit.own(policy.parent)
     if obstacle == "folder":
@@ -312,7 +312,7 @@ def test_a_file_that_cannot_be_written_is_left(any_remit, data_of, obstacle, wor
         skip_or_fail("only root can give a file to another group")
     else:
         os.chown(policy, -1, 0)
-    t = Terminal(any_remit, "--policy", policy, *reading(data))
+    t = Terminal(any_remit, "--policy", policy, *read_program(data))
     t.answer("a")
     code, rest = t.end()
     policy.parent.chmod(0o755)
@@ -320,10 +320,10 @@ def test_a_file_that_cannot_be_written_is_left(any_remit, data_of, obstacle, wor
     assert [p.name for p in policy.parent.iterdir()] == ["policy.json"]
 
 
-def test_who_writes_meanwhile_loses_nothing(remit, data):
+def test_policy_file_changed_meanwhile_keeps_its_change(remit, data):
     """The file is read when the answer comes, not when the run begins."""
     policy = remit.file("changing.json", "{}")
-    t = Terminal(remit, "--policy", policy, *reading(data))
+    t = Terminal(remit, "--policy", policy, *read_program(data))
     t.until(PROMPT)
     policy.write_text('{"timeout": 9}')
     t.type("a\n")
@@ -331,13 +331,13 @@ def test_who_writes_meanwhile_loses_nothing(remit, data):
     assert json.loads(policy.read_text()) == {"timeout": 9, "filesystem_read_roots": [str(data)]}
 
 
-def test_whoever_is_killed_leaves_a_whole_file(remit, data):
+def test_policy_file_is_whole_after_kill(remit, data):
     """The old document or the new one, at whatever moment."""
     old = '{"timeout": 9}'
     new = '{"timeout": 9, "filesystem_read_roots": ["%s"]}' % data
     for n in range(31):
         policy = remit.file("killed.json", old)
-        t = Terminal(remit, "--policy", policy, *reading(data))
+        t = Terminal(remit, "--policy", policy, *read_program(data))
         t.until(PROMPT)
         t.type("a\n")
         if n < 30:
@@ -352,9 +352,9 @@ def test_whoever_is_killed_leaves_a_whole_file(remit, data):
         left.unlink()
 
 
-def test_two_policy_files_have_no_always(remit, data):
+def test_two_policy_files_offer_no_always(remit, data):
     one, two = remit.file("one.json", "{}"), remit.file("two.json", "{}")
-    t = Terminal(remit, "--policy", one, "--policy", two, *reading(data))
+    t = Terminal(remit, "--policy", one, "--policy", two, *read_program(data))
     assert "always needs one --policy FILE" in t.answer("a")
     t.answer("n")
     assert t.end()[0] == 1 and one.read_text() == two.read_text() == "{}"
@@ -365,8 +365,8 @@ def test_two_policy_files_have_no_always(remit, data):
 ECHO = "import sys\nprint('got', sys.stdin.read())\n"
 
 
-def test_a_pipe_is_given_again(ask, data):
-    t = ask("-c", ECHO + reading(data)[1], stdin=subprocess.PIPE)
+def test_piped_input_is_replayed(ask, data):
+    t = ask("-c", ECHO + read_program(data)[1], stdin=subprocess.PIPE)
     t.process.stdin.write(b"once upon a time")
     t.process.stdin.close()
     t.answer("o")
@@ -374,16 +374,16 @@ def test_a_pipe_is_given_again(ask, data):
     assert code == 0 and rest.strip() == "got once upon a time\nread of the host"
 
 
-def test_a_file_is_given_again_from_where_it_was(remit, data):
+def test_file_input_is_replayed_from_its_offset(remit, data):
     with open(remit.file("input.txt", "skipped kept"), "rb") as f:
         os.lseek(f.fileno(), 8, os.SEEK_SET)
-        t = Terminal(remit, "-c", ECHO + reading(data)[1], stdin=f)
+        t = Terminal(remit, "-c", ECHO + read_program(data)[1], stdin=f)
         t.answer("o")
         code, rest = t.end()
     assert code == 0 and rest.strip() == "got kept\nread of the host"
 
 
-def test_a_pipe_that_is_too_long_is_an_error(remit):
+def test_piped_input_above_limit_is_error(remit):
     t = Terminal(remit, "--stdin-max", "10", "-c", ECHO, stdin=subprocess.PIPE)
     t.process.stdin.write(b"x" * 11)
     t.process.stdin.close()
@@ -391,20 +391,20 @@ def test_a_pipe_that_is_too_long_is_an_error(remit):
     assert code == 2 and "--stdin-max" in rest and "got" not in rest
 
 
-def test_the_program_can_be_a_pipe(remit, data):
+def test_program_from_pipe_is_run_again(remit, data):
     t = Terminal(remit, "-", stdin=subprocess.PIPE)
-    t.process.stdin.write(reading(data)[1].encode())
+    t.process.stdin.write(read_program(data)[1].encode())
     t.process.stdin.close()
     t.answer("o")
     assert t.end() == (0, "read of the host\n")
 
 
-def test_what_was_typed_for_the_program_is_no_answer(remit, data):
+def test_keys_typed_before_question_are_not_an_answer(remit, data):
     """The terminal is typed at again, and what came too early counts for nobody."""
     go = remit.file("typed/go").resolve()
     go.unlink()
     wait = f"import os, time\nprint('ready', flush=True)\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
-    t = Terminal(remit, "--read", go.parent, "-c", wait + reading(data)[1], stdin=subprocess.DEVNULL)
+    t = Terminal(remit, "--read", go.parent, "-c", wait + read_program(data)[1], stdin=subprocess.DEVNULL)
     t.until("ready")
     t.type("o\no\n")
     go.touch()
@@ -415,8 +415,8 @@ def test_what_was_typed_for_the_program_is_no_answer(remit, data):
     assert t.end() == (1, "")
 
 
-def test_the_terminal_itself_is_asked_twice(remit, data):
-    t = Terminal(remit, "-c", "print('name?', flush=True)\nprint('hello', input())\n" + reading(data)[1])
+def test_terminal_input_is_typed_again(remit, data):
+    t = Terminal(remit, "-c", "print('name?', flush=True)\nprint('hello', input())\n" + read_program(data)[1])
     t.until("name?")
     t.type("Ada\n")
     t.answer("o")
@@ -429,9 +429,9 @@ def test_the_terminal_itself_is_asked_twice(remit, data):
 # ---- files that leave ----
 
 
-def test_the_second_run_has_the_artifacts(remit, data):
+def test_second_run_exports_artifacts(remit, data):
     code = "import os\nopen('out.txt', 'w').write(str(os.path.exists(%r)))\n" % str(data)
-    t = Terminal(remit, "--export", "*.txt", "--artifacts", "asked-out", "-c", code + reading(data)[1])
+    t = Terminal(remit, "--export", "*.txt", "--artifacts", "asked-out", "-c", code + read_program(data)[1])
     t.answer("o")
     assert t.end()[0] == 0
     made = remit.folder / "asked-out" / "out.txt"
@@ -439,10 +439,10 @@ def test_the_second_run_has_the_artifacts(remit, data):
     made.unlink()
 
 
-def test_each_run_is_audited(remit, data):
+def test_both_runs_are_audited(remit, data):
     file = remit.folder / "asked.jsonl"
     file.unlink(missing_ok=True)
-    t = Terminal(remit, "--audit", file, *reading(data))
+    t = Terminal(remit, "--audit", file, *read_program(data))
     t.answer("o")
     t.end()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -465,10 +465,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name, shown", HOSTILE)
-def test_a_name_cannot_forge_a_question(remit, name, shown):
+def test_hostile_name_cannot_forge_question(remit, name, shown):
     """It is shown whole and escaped, and what is allowed is that very file."""
     path = remit.file(f"hostile/{name}", "of the host").resolve()
-    t = Terminal(remit, *reading(path))
+    t = Terminal(remit, *read_program(path))
     question = t.answer("o")
     tail = question[question.rindex("remit: the program") :]
     assert tail.count("\n") == 2 and f'Allow --read "{path.parent}/{shown}" (' in tail
@@ -477,27 +477,27 @@ def test_a_name_cannot_forge_a_question(remit, name, shown):
     assert code == 0 and rest.strip() == "read of the host"
 
 
-def test_a_long_name_is_not_cut_into_another(remit):
+def test_long_name_is_not_cut_into_another(remit):
     """A path of which only the beginning is known is not asked for."""
     path = remit.file("long/" + "a" * 250, "x").resolve()
     assert len(str(path)) > 255
     other = path.parent / path.name[: 255 - len(str(path.parent)) - 1]
     remit.file(f"long/{other.name}", "another")
-    t = Terminal(remit, *reading(path))
+    t = Terminal(remit, *read_program(path))
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest
 
 
-def test_colours_of_the_program_end_before_the_question(remit, data):
+def test_program_s_colours_end_before_question(remit, data):
     """Else it could write the question away."""
-    t = Terminal(remit, "-c", "import sys; print('\\033[8m', end='', flush=True)\n" + reading(data)[1])
+    t = Terminal(remit, "-c", "import sys; print('\\033[8m', end='', flush=True)\n" + read_program(data)[1])
     question = t.answer("n")
     assert question.rindex("\x1b[0m\nremit: the program") > question.rindex("\x1b[8m")
     assert "\x1b" not in question[question.rindex("\x1b[0m") + 1 :]
     t.end()
 
 
-def test_many_kinds_are_one_question_of_bounded_length(remit):
+def test_question_about_many_kinds_has_bounded_length(remit):
     code = "import os\nfor i in range(60):\n    try: os.execv('/' + chr(0x202e) + 'x' * 200 + str(i), ['x'])\n    except OSError: pass\n"
     t = Terminal(remit, "--cpu-fallback", "per_process", *NET, "-c", code)
     question = t.answer("n")

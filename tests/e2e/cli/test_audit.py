@@ -13,16 +13,16 @@ import threading
 import time
 
 import pytest
-from audit_file import file, lines, wait_for  # noqa: F401
+from audit_file import file, lines, wait_for_lines  # noqa: F401
 from conftest import skip_or_fail
-from leftovers import gone, name_of
+from leftovers import name_of, remaining
 from shared_keeper import SharedKeeper, is_alive
 from waiting import PATIENCE
 
 CODE = "print('a word nobody must find')"
 
 
-def test_a_run_leaves_one_line(remit, file):
+def test_run_writes_one_audit_line(remit, file):
     result = remit.json(CODE, "--audit", file)
     (line,) = lines(file)
     assert line["code_sha256"] == hashlib.sha256(CODE.encode()).hexdigest()
@@ -36,7 +36,7 @@ def test_a_run_leaves_one_line(remit, file):
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
 
-def test_lines_are_added_whatever_the_end(remit, file):
+def test_audit_line_is_written_for_every_ending(remit, file):
     ends = [("print(1)", "ok"), ("1/0", "error"), ("while True: pass", "timeout"), ("import os; os.abort()", "killed")]
     for code, status in ends:
         remit("run", f"--audit={file}", "--timeout", "500ms" if status == "timeout" else "30s", "-c", code)
@@ -44,7 +44,7 @@ def test_lines_are_added_whatever_the_end(remit, file):
     assert [line["status"] for line in lines(file)] == [status for _, status in ends] + ["refused"]
 
 
-def test_the_same_policy_has_the_same_hash_however_it_is_written(remit, file):
+def test_equal_policies_have_equal_hash(remit, file):
     policy = remit.file("policy.json", '{"timeout": "5s", "memory_bytes": 268435456}')
     for flags in (("--timeout", "5s", "--memory", "256M"), ("--policy", policy), ("--timeout", "6s")):
         remit("run", "--audit", file, *flags, "-c", "pass")
@@ -52,14 +52,14 @@ def test_the_same_policy_has_the_same_hash_however_it_is_written(remit, file):
     assert one == same != other and len(one) == 64
 
 
-def test_what_cannot_be_written_down_is_not_run(remit, file):
+def test_run_is_refused_if_audit_file_cannot_be_written(remit, file):
     for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
         done = remit("run", "--audit", path, "-c", "print('ran')")
         assert done.returncode == 2 and done.stdout == "" and "--audit" in done.stderr, done
     assert remit("run", "--audit").returncode == 2
 
 
-def test_a_batch_leaves_a_line_for_each_job(remit, file):
+def test_batch_writes_audit_line_for_each_job(remit, file):
     jobs = "".join(json.dumps({"code": f"print({i})"}) + "\n" for i in range(30))
     done = remit("batch", "-j", "4", "--audit", file, input=jobs)
     assert done.returncode == 0, done
@@ -68,7 +68,7 @@ def test_a_batch_leaves_a_line_for_each_job(remit, file):
     assert {line["code_sha256"] for line in lines(file)} == {hashlib.sha256(f"print({i})".encode()).hexdigest() for i in range(30)}
 
 
-def test_many_at_once_never_mix_their_lines(remit, file):
+def test_concurrent_audit_lines_are_not_mixed(remit, file):
     running = [
         remit.popen("run", "--audit", file, "-c", "pass", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         for _ in range(12)
@@ -78,7 +78,7 @@ def test_many_at_once_never_mix_their_lines(remit, file):
     assert len({line["run_id"] for line in lines(file)}) == 12
 
 
-def test_a_shared_keeper_remembers_its_last_runs(remit):
+def test_shared_keeper_logs_its_last_runs(remit):
     keeper = SharedKeeper(remit)
     try:
         results = [keeper.json(code) for code in (CODE, "1/0", "pass")]
@@ -107,20 +107,20 @@ def audited(remit, file):
     keeper.close()
 
 
-def test_a_keeper_writes_down_what_a_run_would(remit, audited, file):
+def test_keeper_writes_same_audit_line_as_run(remit, audited, file):
     other = remit.folder / "other.jsonl"
     other.unlink(missing_ok=True)
     for code in ("print('nobody must find')", "import socket\nsocket.socket()", "import os; os.abort()"):
         file.write_text("")
         other.unlink(missing_ok=True)
         result = audited.json(code, "--audit", other)
-        (line,), (same,) = wait_for(file, 1), lines(other)
+        (line,), (same,) = wait_for_lines(file, 1), lines(other)
         assert {**line, "time": 0} == {**same, "time": 0} and line["run_id"] == result["run_id"]
         assert "nobody must find" not in file.read_text()
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600 and os.stat(file).st_uid == line["uid"]
 
 
-def test_a_keeper_writes_down_cold_warm_and_refused_runs(audited, file):
+def test_keeper_audits_cold_warm_and_refused_runs(audited, file):
     starts = [audited.json("pass")["start"], audited.warm("pass")["start"]]
     assert starts[1] == "warm"
     refused = audited.json("pass", "--code-max", "1", "--tier", "local")
@@ -134,64 +134,64 @@ def test_a_keeper_writes_down_cold_warm_and_refused_runs(audited, file):
     assert ids[bad["run_id"]]["code_sha256"] == hashlib.sha256(b"pass").hexdigest()
 
 
-def test_a_keeper_names_what_left(remit, audited, file):
+def test_keeper_audits_artifacts(remit, audited, file):
     result = audited.json("open('a.txt', 'w').write('abc')", "--export", "*.txt", "--artifacts", remit.folder / "audited-out")
     assert [a["path"] for a in result["artifacts"]] == ["a.txt"]
-    assert wait_for(file, 1)[0]["artifacts"] == [{"path": "a.txt", "size_bytes": 3}]
+    assert wait_for_lines(file, 1)[0]["artifacts"] == [{"path": "a.txt", "size_bytes": 3}]
     (remit.folder / "audited-out" / "a.txt").unlink()
 
 
-def test_a_caller_who_leaves_is_written_down(remit, audited, file):
+def test_run_of_killed_client_is_audited(remit, audited, file):
     running = remit.popen("run", "-c", "print('on', flush=True)\nimport time; time.sleep(60)", env=audited.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert running.stdout.readline() == b"on\n"
     running.kill()
     running.communicate()
-    (line,) = wait_for(file, 1)
+    (line,) = wait_for_lines(file, 1)
     assert line["status"] == "killed"
 
 
-def test_many_callers_of_a_keeper_have_a_line_each(audited, file):
+def test_concurrent_clients_have_one_audit_line_each(audited, file):
     found = []
     threads = [threading.Thread(target=lambda: found.extend(audited.json("pass")["run_id"] for _ in range(10))) for _ in range(8)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    assert {line["run_id"] for line in wait_for(file, 80)} == set(found) and len(found) == 80
+    assert {line["run_id"] for line in wait_for_lines(file, 80)} == set(found) and len(found) == 80
 
 
-def test_a_keeper_goes_on_in_a_new_file_when_told(remit, audited, file):
+def test_sighup_makes_keeper_reopen_audit_file(remit, audited, file):
     first = audited.json("pass")["run_id"]
-    wait_for(file, 1)
+    wait_for_lines(file, 1)
     old = file.rename(file.with_suffix(".1"))
     second = audited.json("pass")["run_id"]  # still the old one
-    wait_for(old, 2)
+    wait_for_lines(old, 2)
     os.kill(audited.pid, signal.SIGHUP)
     third = audited.json("pass")["run_id"]
-    assert [line["run_id"] for line in wait_for(file, 1)] == [third]
+    assert [line["run_id"] for line in wait_for_lines(file, 1)] == [third]
     assert [line["run_id"] for line in lines(old)] == [first, second]
     old.unlink()
 
 
-def test_lines_survive_the_keeper(remit, file):
+def test_audit_lines_survive_killed_keeper(remit, file):
     """What was answered is written down though the keeper is killed the next moment."""
     keeper = SharedKeeper(remit, "--audit", file)
     ids = [keeper.json("pass")["run_id"] for _ in range(3)]
     os.kill(keeper.pid, signal.SIGKILL)
     keeper.process.wait()
-    assert [line["run_id"] for line in wait_for(file, 3)] == ids
+    assert [line["run_id"] for line in wait_for_lines(file, 3)] == ids
 
 
-def test_all_is_written_when_a_keeper_has_ended(remit, file):
+def test_audit_is_complete_when_keeper_has_ended(remit, file):
     keeper = SharedKeeper(remit, "--audit", file)
     family = keeper.family()
     ids = [keeper.json("pass")["run_id"] for _ in range(5)]
     keeper.close()
     assert [line["run_id"] for line in lines(file)] == ids
-    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
+    assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []
 
 
-def test_a_keeper_that_cannot_write_does_not_begin(remit):
+def test_keeper_with_unwritable_audit_does_not_start(remit):
     for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
         done = remit("keeper", "--listen", remit.folder / "never.sock", "--audit", path)
         assert done.returncode == 2 and "--audit" in done.stderr, done
@@ -203,9 +203,9 @@ def audit_writer_of(keeper) -> int:
     return pid
 
 
-def test_the_audit_writer_is_filtered_and_has_two_descriptors(audited, file):
+def test_audit_writer_is_filtered_and_has_five_descriptors(audited, file):
     audited.json("pass")
-    wait_for(file, 1)  # it is at work
+    wait_for_lines(file, 1)  # it is at work
     audit_writer = audit_writer_of(audited)
     with open(f"/proc/{audit_writer}/status") as f:
         status = f.read()
@@ -213,9 +213,9 @@ def test_the_audit_writer_is_filtered_and_has_two_descriptors(audited, file):
     assert sorted(map(int, os.listdir(f"/proc/{audit_writer}/fd"))) == [0, 1, 2, 3, 4]
 
 
-def test_where_nobody_writes_nothing_runs(audited, file):
+def test_runs_are_refused_without_audit_writer(audited, file):
     assert audited.json("pass")["status"] == "ok"
-    wait_for(file, 1)
+    wait_for_lines(file, 1)
     os.kill(audit_writer_of(audited), signal.SIGKILL)
     end = time.monotonic() + PATIENCE
     while (result := audited.json("print('ran')"))["status"] == "ok":
@@ -223,7 +223,7 @@ def test_where_nobody_writes_nothing_runs(audited, file):
     assert result["status"] == "internal" and result["stdout"] == "" and "--audit" in result["error"]["value"]
 
 
-def test_a_full_disk_stops_runs_until_there_is_room(remit):
+def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
     """No line is lost, and none is half: they wait."""
     if os.geteuid() != 0:
         skip_or_fail("only root can mount a small disk")
@@ -234,7 +234,7 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
         ballast = disk / "ballast"
         keeper = SharedKeeper(remit, "--audit", disk / "audit.jsonl")
         ok = [keeper.json("pass")["run_id"]]
-        wait_for(disk / "audit.jsonl", 1)
+        wait_for_lines(disk / "audit.jsonl", 1)
         with open(ballast, "wb", buffering=0) as f, pytest.raises(OSError):
             while f.write(b"x" * 4096):
                 pass
@@ -253,7 +253,7 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_a_slow_disk_delays_nobody(audited, file):
+def test_slow_audit_disk_does_not_delay_runs(audited, file):
     """While the audit writer stands still, runs are answered all the same."""
     audited.await_child()
     audit_writer, last = audit_writer_of(audited), audited.json("pass")["run_id"]
@@ -270,5 +270,5 @@ def test_a_slow_disk_delays_nobody(audited, file):
         finally:
             os.kill(audit_writer, signal.SIGCONT)
 
-    assert not audited.feels(standstill)
-    wait_for(file, runs + 30)
+    assert not audited.is_slowed_by(standstill)
+    wait_for_lines(file, runs + 30)

@@ -12,7 +12,7 @@ import termios
 import time
 
 import pytest
-from batches import Gate, batch, ended, lines, numbers, results, slow
+from batches import Gate, batch, lines, numbers, results, slow, wait_for_exit
 from test_run import RESULT_KEYS
 from waiting import until
 
@@ -20,7 +20,7 @@ from waiting import until
 # ---- jobs and results ----
 
 
-def test_each_job_has_one_result_in_its_place(remit):
+def test_results_have_sequence_of_jobs(remit):
     path = remit.file("jobs.jsonl", lines(*numbers(20)))
     done = remit("batch", "-j", 4, path)
     found = results(done.stdout)
@@ -30,70 +30,70 @@ def test_each_job_has_one_result_in_its_place(remit):
     assert {r["status"] for r in found} == {"ok"} and len({r["run_id"] for r in found}) == 20
 
 
-def test_a_result_is_that_of_run_behind_the_id(any_remit):
+def test_result_is_id_and_result_of_run(any_remit):
     (found,) = batch(any_remit, {"id": 7, "code": "print(1)"})
     assert list(found) == ["id", *any_remit.json("print(1)")]
     assert found["id"] == 7
 
 
-def test_order_is_kept_when_the_first_is_the_last_to_end(any_remit):
+def test_results_keep_sequence_if_first_job_ends_last(any_remit):
     jobs = [{"id": n, "code": "import time; time.sleep(1.5)" if n == 0 else "pass"} for n in range(8)]
     assert [r["id"] for r in batch(any_remit, *jobs, flags=["-j2"])] == list(range(8))
 
 
-def test_unordered_results_come_as_they_end(any_remit):
+def test_unordered_results_arrive_as_jobs_end(any_remit):
     gate = Gate(any_remit)
     path = any_remit.file("jobs.jsonl", lines(gate.job(0), *({"id": n, "code": "pass"} for n in range(1, 8))))
     with any_remit.popen("batch", "-j2", "--unordered", *gate.flags, path, stdout=subprocess.PIPE, text=True) as p:
         ids = [json.loads(p.stdout.readline())["id"] for _ in range(7)]
         gate.let(0)
         assert sorted(ids) == list(range(1, 8)) and json.loads(p.stdout.readline())["id"] == 0
-        assert ended(p) == 0
+        assert wait_for_exit(p) == 0
 
 
-def test_a_result_does_not_wait_for_more_jobs(any_remit):
+def test_result_does_not_wait_for_more_jobs(any_remit):
     with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
         for n in range(2):
             p.stdin.write(lines({"id": n, "code": "pass"}))
             p.stdin.flush()
             assert json.loads(p.stdout.readline())["id"] == n
         p.stdin.close()
-        assert ended(p) == 0
+        assert wait_for_exit(p) == 0
 
 
-def test_a_job_has_a_name_arguments_and_input(remit):
+def test_job_has_name_arguments_and_input(remit):
     code = "import sys; print(__file__, sys.argv[1:], repr(sys.stdin.read()))"
     (found,) = batch(remit, {"code": code, "name": "my.py", "argv": ["-x", "ä b", ""], "stdin": "a\n\0ü"})
     assert found["stdout"] == "my.py ['-x', 'ä b', ''] 'a\\n\\x00ü'\n"
 
 
-def test_a_job_without_input_finds_none(any_remit):
+def test_job_without_input_reads_nothing(any_remit):
     """And above all not the jobs behind it."""
     found = batch(any_remit, *[{"code": "import sys; print(repr(sys.stdin.read()))"}] * 3, flags=["-j1"])
     assert [r["stdout"] for r in found] == ["''\n"] * 3
 
 
-def test_ids_are_given_back_as_they_were(any_remit):
+def test_ids_are_returned_unchanged(any_remit):
     ids = ["a", "", 0, -5, 2**63 - 1, "0", "ä\n\"\\\x7f", "x" * 256]
     assert [r["id"] for r in batch(any_remit, *[{"id": i, "code": ""} for i in ids])] == ids
 
 
-def test_a_job_without_an_id_has_the_number_of_its_line(any_remit):
+def test_job_without_id_has_number_of_its_line(any_remit):
     found = batch(any_remit, {"code": ""}, "", "  \t\r", {"id": "x", "code": ""}, {"code": ""})
     assert [r["id"] for r in found] == [1, "x", 5]
 
 
-def test_the_last_line_needs_no_newline(any_remit):
+def test_last_line_needs_no_newline(any_remit):
     done = any_remit("batch", input='{"code": "print(1)"}\r\n{"code": "print(2)"}')
     assert [r["stdout"] for r in results(done.stdout)] == ["1\n", "2\n"]
 
 
-def test_nothing_to_do_is_done(any_remit):
+def test_empty_batch_succeeds(any_remit):
     done = any_remit("batch", input="\n")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_how_a_job_ends_does_not_matter_to_the_others(remit):
+def test_failing_jobs_do_not_affect_others(remit):
     jobs = [
         {"code": "print(1)"},
         {"code": "1/0"},
@@ -125,7 +125,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad,own_id,words", BAD, ids=lambda v: str(v)[:30])
-def test_a_line_that_is_no_job_is_a_result_and_not_the_end(any_remit, bad, own_id, words):
+def test_malformed_line_gives_result_and_batch_continues(any_remit, bad, own_id, words):
     done = any_remit("batch", input=lines(bad, {"id": "b", "code": "print(1)"}))
     wrong, right = results(done.stdout)
     assert (wrong["id"], wrong["line"], wrong["status"]) == (own_id, 1, "refused")
@@ -138,14 +138,14 @@ def test_a_line_that_is_no_job_is_a_result_and_not_the_end(any_remit, bad, own_i
     assert [k for k in wrong if k in RESULT_KEYS] == RESULT_KEYS and wrong["remit_exit_code"] == 125
 
 
-def test_a_line_that_is_too_long_is_passed_over(any_remit):
+def test_line_above_limit_is_skipped(any_remit):
     done = any_remit("batch", input=lines("x" * (64 << 20) + "y", {"id": "b", "code": "print(1)"}))
     wrong, right = results(done.stdout)
     assert (wrong["id"], wrong["line"]) == (1, 1) and "longer than 64 MiB" in wrong["error"]["value"]
     assert (right["id"], right["stdout"]) == ("b", "1\n")
 
 
-def test_an_id_has_one_job(any_remit):
+def test_duplicate_id_is_refused(any_remit):
     jobs = [{"id": "a", "code": "print(1)"}, {"id": "a", "code": "print(2)"}, {"id": 4, "code": ""}, {"code": ""}]
     done = any_remit("batch", input=lines(*jobs))
     one, other, four, line = results(done.stdout)
@@ -156,14 +156,14 @@ def test_an_id_has_one_job(any_remit):
     assert done.returncode == 125
 
 
-def test_what_cannot_be_kept_is_refused_for_its_job_alone(any_remit):
+def test_unenforceable_policy_refuses_only_its_job(any_remit):
     done = any_remit("batch", input=lines({"code": "", "policy": {"package_installation": True}}, {"code": "print(1)"}))
     wrong, right = results(done.stdout)
     assert (wrong["status"], wrong["error"]["where"]) == ("refused", "package_installation") and "line" not in wrong
     assert right["stdout"] == "1\n" and done.returncode == 125
 
 
-def test_arguments_that_are_too_many_are_refused(any_remit):
+def test_too_long_arguments_are_refused(any_remit):
     done = any_remit("batch", input=lines({"code": "", "argv": ["x" * 2000000]}, {"code": "print(1)"}))
     wrong, right = results(done.stdout)
     assert (wrong["status"], wrong["error"]["name"]) == ("refused", "input")
@@ -173,7 +173,7 @@ def test_arguments_that_are_too_many_are_refused(any_remit):
 # ---- policies ----
 
 
-def test_the_policy_of_a_job_changes_that_of_the_flags(remit):
+def test_job_policy_changes_flags(remit):
     code = "import os; print(os.environ.get('A'))"
     policy = remit.file("policy.json", '{"env": {"A": "file"}, "open_files": 99}')
     flags = ["--policy", policy, "--timeout", "90s", "--memory", "300M"]
@@ -192,7 +192,7 @@ def test_the_policy_of_a_job_changes_that_of_the_flags(remit):
     assert [v["open_files"] for v in values] == [99, 99, 99, 64, 99]
 
 
-def test_the_unsafe_tier_is_warned_of(any_remit):
+def test_unsafe_tier_prints_warning(any_remit):
     done = any_remit("batch", "--tier", "unsafe", input="")
     assert "has no wall" in done.stderr and done.returncode == 0
 
@@ -200,16 +200,16 @@ def test_the_unsafe_tier_is_warned_of(any_remit):
 # ---- many at once ----
 
 
-def test_jobs_run_at_once_if_they_may(remit):
+def test_jobs_run_concurrently_with_j4(remit):
     gate = Gate(remit)
     path = remit.file("jobs.jsonl", lines(*map(gate.job, range(4))))
     with remit.popen("batch", "-j4", *gate.flags, path, stdout=subprocess.DEVNULL) as p:
         until(lambda: gate.begun() == 4)
         gate.let(*range(4))
-        assert ended(p) == 0
+        assert wait_for_exit(p) == 0
 
 
-def test_jobs_run_one_by_one_if_they_must(remit):
+def test_jobs_run_one_by_one_with_j1(remit):
     """Jails have the clock of the host."""
     code = "import time; a = time.monotonic(); time.sleep(0.1); print(a, time.monotonic())"
     found = batch(remit, *[{"code": code}] * 4, flags=["-j1"])
@@ -221,7 +221,7 @@ def threads_of(p) -> int:
     return len(os.listdir(f"/proc/{p.pid}/task")) - 1
 
 
-def test_without_j_there_are_as_many_as_processors(any_remit):
+def test_default_concurrency_is_number_of_processors(any_remit):
     for allowed in ({min(os.sched_getaffinity(0))}, os.sched_getaffinity(0)):
         wanted = min(64, len(allowed))
         with any_remit.popen(
@@ -231,7 +231,7 @@ def test_without_j_there_are_as_many_as_processors(any_remit):
             time.sleep(0.2)  # no more of them begin
             assert threads_of(p) == wanted
             p.stdin.close()
-            assert ended(p) == 0
+            assert wait_for_exit(p) == 0
 
 
 def high_water_kib(pid: int) -> int:
@@ -239,7 +239,7 @@ def high_water_kib(pid: int) -> int:
         return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
 
 
-def test_a_large_file_needs_little_memory(any_remit):
+def test_large_file_needs_little_memory(any_remit):
     """20000 lines and 200 MB, of which few are run; the file is never in memory as a whole."""
     count, size = 20000, 10000
     path = any_remit.file("large.jsonl", lines({"id": "up", "code": "pass"}))
@@ -256,11 +256,11 @@ def test_a_large_file_needs_little_memory(any_remit):
         until(lambda: out.read_bytes().count(b"\n") == count + 1)
         assert high_water_kib(p.pid) < 30 * 1024
         p.stdin.close()
-        assert ended(p) == 125
+        assert wait_for_exit(p) == 125
     assert len(results(out.read_text())) == count + 1
 
 
-def taken_bytes(p, text: bytes, least: int, idle_seconds: float) -> int:
+def accepted_bytes(p, text: bytes, least: int, idle_seconds: float) -> int:
     """How much of its input a batch takes before it takes no more; it has time for the least that it must take."""
     os.set_blocking(p.stdin.fileno(), False)
     taken = 0
@@ -269,7 +269,7 @@ def taken_bytes(p, text: bytes, least: int, idle_seconds: float) -> int:
     return taken
 
 
-def test_not_many_jobs_are_begun_ahead_of_the_first(any_remit):
+def test_few_jobs_are_started_ahead_of_first(any_remit):
     """Their results would have to be kept. Without an order none are kept."""
     size, count = 200000, 40
     jobs = [{"id": n, "code": f"pass  # {'x' * size}"} for n in range(count)]
@@ -277,7 +277,7 @@ def test_not_many_jobs_are_begun_ahead_of_the_first(any_remit):
     text = lines(*jobs).encode()
     for flags, least, most in (([], 6, 10), (["--unordered"], count - 1, count)):
         with any_remit.popen("batch", "-j2", "--timeout", "1000s", *flags, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as p:
-            taken = taken_bytes(p, text, least * size, 2)
+            taken = accepted_bytes(p, text, least * size, 2)
             p.kill()
         assert least <= taken / size <= most, (flags, taken / size)
 
@@ -299,10 +299,10 @@ def on_terminal(remit, *args, columns=100, term="xterm", output=subprocess.DEVNU
     except OSError:
         pass  # the other side is closed
     os.close(master)
-    return ended(p), seen.decode()
+    return wait_for_exit(p), seen.decode()
 
 
-def test_a_terminal_sees_how_far_it_is(remit):
+def test_progress_bar_shows_jobs_done(remit):
     gate = Gate(remit)
     path = remit.file("jobs.jsonl", lines(*map(gate.job, range(6)), {"id": "bad", "code": "1/0"}))
 
@@ -322,7 +322,7 @@ def test_a_terminal_sees_how_far_it_is(remit):
     assert re.fullmatch(r"remit: 7 jobs: 6 ok, 1 error in \d+\.\d s, [\d.]+/s", last), last
 
 
-def test_a_bar_knows_no_total_of_a_pipe(any_remit):
+def test_progress_bar_of_pipe_shows_no_total(any_remit):
     reader, writer = os.pipe()
     os.write(writer, lines(*numbers(5)).encode())
     bar = re.compile(r"\x1b\[K5  [\d.]+/s  5 ok, 0 failed\r")
@@ -348,7 +348,7 @@ def test_a_bar_knows_no_total_of_a_pipe(any_remit):
     ],
     ids=["quiet", "dumb", "results"],
 )
-def test_there_is_no_bar_where_it_is_not_wanted(any_remit, flags, term, output, wanted):
+def test_progress_bar_is_absent_where_unwanted(any_remit, flags, term, output, wanted):
     path = any_remit.file("jobs.jsonl", lines(*slow(5)))
     code, seen = on_terminal(any_remit, path, *flags, term=term, output=output)
     assert code == 0 and re.fullmatch(wanted, seen), seen
@@ -381,7 +381,7 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, words):
     assert done.returncode == 2 and words in done.stderr and done.stdout == "", done
 
 
-def test_a_file_may_be_named_like_an_option(any_remit):
+def test_file_may_be_named_like_option(any_remit):
     any_remit.file("--odd", lines(*numbers(1)))
     assert len(results(any_remit("batch", "--", "--odd").stdout)) == 1
     assert len(results(any_remit("batch", "-", input=lines(*numbers(1))).stdout)) == 1

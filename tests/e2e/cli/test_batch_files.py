@@ -35,7 +35,7 @@ def content(top) -> dict:
 # ---- in ----
 
 
-def test_a_job_brings_files(remit):
+def test_job_brings_files(remit):
     remit.file("one.csv", "1,2")
     other = remit.file("deep/two.csv", "3,4")
     code = "import os; print(open('one.csv').read(), open('in/b.csv').read(), sorted(os.listdir()))"
@@ -45,7 +45,7 @@ def test_a_job_brings_files(remit):
         assert [r["stdout"] for r in found] == ["1,2 3,4 ['in', 'one.csv']\n", "[]\n"], found
 
 
-def test_a_file_that_cannot_be_had_refuses_its_job_only(remit):
+def test_unreadable_file_refuses_only_its_job(remit):
     wrong = [
         [{"local": "missing"}], [{"local": str(remit.folder)}], [{"local": "one.csv", "path": "../x"}],
         [{"local": "one.csv"}, {"local": "one.csv"}], [{"local": ""}], ["one.csv"],
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_had_refuses_its_job_only(remit):
 
 
 @pytest.mark.parametrize("flags", [[], ["--preload", "json"]], ids=["cold", "warm"])
-def test_each_job_has_a_folder(remit, top, flags):
+def test_each_job_exports_into_its_folder(remit, top, flags):
     jobs = [{"id": f"job {n}", "code": "import os; os.mkdir('d'); open('d/a', 'w').write('%d')" % n} for n in range(6)]
     found = batch(remit, *jobs, {"id": 7, "code": "pass"}, {"code": WRITE.format("no id")}, flags=[*exporting(top, *flags), "-j3"])
     assert content(top) == {**{f"job%20{n}/d/a": str(n) for n in range(6)}, "8/out.txt": "no id"}
@@ -72,13 +72,13 @@ def test_each_job_has_a_folder(remit, top, flags):
     assert os.stat(top).st_mode & 0o777 == 0o700
 
 
-def test_what_stays_is_named(remit, top):
+def test_skipped_artifact_is_named_with_reason(remit, top):
     (r,) = batch(remit, {"id": "x", "code": "import os; os.symlink('/etc/passwd', 'a'); open('b', 'w')"}, flags=exporting(top))
     assert [a["path"] for a in r["artifacts"]] == ["b"]
     assert r["artifacts_skipped"] == [{"path": "a", "reason": "a symbolic link"}]
 
 
-def test_a_job_s_own_policy_says_what_leaves(remit, top):
+def test_job_policy_decides_what_is_exported(remit, top):
     jobs = [
         {"id": "a", "code": WRITE.format("a"), "policy": {"artifact_export_paths": ["*.txt"]}},
         {"id": "b", "code": WRITE.format("b")},
@@ -89,12 +89,12 @@ def test_a_job_s_own_policy_says_what_leaves(remit, top):
     assert r["artifacts"] == []
 
 
-def test_what_leaves_needs_a_place(remit):
+def test_export_needs_artifacts_folder(remit):
     done = remit("batch", "--export", "*", input=lines({"code": ""}))
     assert done.returncode == 2 and done.stdout == "" and "--artifacts" in done.stderr
 
 
-def test_hostile_ids_stay_in_the_folder(remit, top):
+def test_hostile_ids_stay_in_folder(remit, top):
     """And no two share one."""
     ids = ["..", ".", "", "../../escape", "/tmp/escape", "a/b", "-rf", "x" * 256, "x" * 255 + "y", "/" * 256, 1, "1", -1, "-1", "%31", "a\nb", "ä", ".remit-unfinished"]
     found = batch(remit, *[{"id": i, "code": WRITE.format(repr(i))} for i in ids], flags=exporting(top))
@@ -107,7 +107,7 @@ def test_hostile_ids_stay_in_the_folder(remit, top):
     assert not (remit.folder / "escape").exists()
 
 
-def test_what_is_there_already_stays(remit, top):
+def test_existing_file_is_not_replaced(remit, top):
     (top / "a").mkdir(parents=True)
     (top / "a" / "out.txt").write_text("precious")
     for path in (top, top / "a", top / "a" / "out.txt"):
@@ -117,7 +117,7 @@ def test_what_is_there_already_stays(remit, top):
     assert "exists already" in r["artifacts_skipped"][0]["reason"]
 
 
-def test_a_link_in_place_of_a_job_s_folder_is_not_followed(remit, top):
+def test_link_in_place_of_job_folder_is_not_followed(remit, top):
     elsewhere = remit.folder / "elsewhere"
     shutil.rmtree(elsewhere, ignore_errors=True)
     elsewhere.mkdir()
@@ -134,7 +134,7 @@ def test_a_link_in_place_of_a_job_s_folder_is_not_followed(remit, top):
 
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_batch_has_all_files_in_the_end(remit, top, flags, number):
+def test_resumed_batch_has_all_files(remit, top, flags, number):
     gate = Gate(remit)
     gate.let(*range(3))
     jobs = [gate.job(n, f"open('a', 'w').write('{n}')", f"open('b', 'w').write('{n}')") for n in range(12)]
@@ -155,7 +155,7 @@ def test_an_interrupted_batch_has_all_files_in_the_end(remit, top, flags, number
     assert visible == {f"{n}/{name}": str(n) for n in range(12) for name in "ab"}
 
 
-def test_what_an_unfinished_job_left_is_replaced(remit, top):
+def test_remains_of_unfinished_job_are_replaced(remit, top):
     """Whatever shape it has; and nothing beside it."""
     job = {"id": "a", "code": "open('x', 'w').write('new')"}
     (top / "a" / "x" / "y").mkdir(parents=True)
@@ -172,7 +172,7 @@ def test_what_an_unfinished_job_left_is_replaced(remit, top):
     assert keep.read_text() == "kept"
 
 
-def test_a_keeper_that_dies_while_files_leave_is_replaced(remit, top):
+def test_keeper_that_dies_during_export_is_replaced(remit, top):
     """What the first run gave is not in the way of the second, and nothing is mixed."""
     code = "import os, random; r = str(random.random())\nfor n in range(900): open('f%d' % n, 'w').write(r + 'x' * 100000)"
     path = remit.file("jobs.jsonl", lines({"id": "a", "code": code}))

@@ -12,15 +12,15 @@ import termios
 import time
 
 import pytest
-from batches import Gate, batch, ended, interrupt, lines, numbers, results, slow, started
+from batches import Gate, batch, interrupt, lines, numbers, results, slow, started, wait_for_exit
 from fake_keeper import FakeKeeper
-from leftovers import gone, processes
+from leftovers import processes, remaining
 from waiting import until
 
 # ---- files of results ----
 
 
-def test_results_go_to_a_file(remit):
+def test_results_go_to_file(remit):
     out = remit.folder / "out.jsonl"
     out.unlink(missing_ok=True)
     done = remit("batch", "--output", out, input=lines(*numbers(3)))
@@ -28,7 +28,7 @@ def test_results_go_to_a_file(remit):
     assert [r["stdout"] for r in results(out.read_text())] == ["0\n", "1\n", "2\n"]
 
 
-def test_what_is_in_a_file_is_not_overwritten_unless_one_says_so(any_remit):
+def test_existing_file_is_overwritten_only_with_force(any_remit):
     out = any_remit.file("taken.jsonl", "precious\n")
     jobs = lines(*numbers(1))
     for flags in ([], ["--resume"]):
@@ -41,13 +41,13 @@ def test_what_is_in_a_file_is_not_overwritten_unless_one_says_so(any_remit):
 
 
 @pytest.mark.parametrize("content", ["a note without a newline", '{"id": 1, "code": ""}\n', "[]\n", '{"id":'[:3] + "x"])
-def test_only_results_are_gone_on_with(any_remit, content):
+def test_resume_refuses_file_without_results(any_remit, content):
     out = any_remit.file("other", content)
     done = any_remit("batch", "--output", out, "--resume", input=lines(*numbers(1)))
     assert done.returncode == 2 and "is not a result" in done.stderr and out.read_text() == content
 
 
-def test_jobs_are_not_overwritten_by_their_results(any_remit):
+def test_results_do_not_overwrite_jobs(any_remit):
     path = any_remit.file("same.jsonl", lines(*numbers(2)))
     for flags in (["--force"], ["--resume"], []):
         done = any_remit("batch", "--output", path, *flags, path)
@@ -57,14 +57,14 @@ def test_jobs_are_not_overwritten_by_their_results(any_remit):
         assert "the same file" in p.communicate(timeout=60)[1].decode() and p.returncode == 2
 
 
-def test_two_batches_do_not_share_a_file(any_remit):
+def test_two_batches_do_not_share_result_file(any_remit):
     out = any_remit.file("shared.jsonl")
     with any_remit.popen("batch", "--output", out, stdin=subprocess.PIPE) as p:
         until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1)  # it has begun
         done = any_remit("batch", "--output", out, input=lines(*numbers(1)))
         assert done.returncode == 125 and "another batch" in done.stderr
         p.stdin.close()
-        assert ended(p) == 0
+        assert wait_for_exit(p) == 0
     assert out.read_text() == ""
 
 
@@ -73,7 +73,7 @@ def test_two_batches_do_not_share_a_file(any_remit):
 
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
+def test_interrupted_batch_has_whole_lines_and_is_resumed(remit, flags, number):
     gate = Gate(remit)
     gate.let(*range(3))
     p, path, out = started(remit, map(gate.job, range(20)), "-j3", *gate.flags, *flags)
@@ -97,7 +97,7 @@ def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
     assert remit("batch", path, "--output", out, "--resume").returncode == 0 and out.read_text() == whole
 
 
-def test_a_batch_to_standard_output_is_whole_lines_and_goes_on(any_remit):
+def test_batch_to_stdout_has_whole_lines_and_is_resumed(any_remit):
     gate = Gate(any_remit)
     gate.let(*range(2))
     path = any_remit.file("jobs.jsonl", lines(*map(gate.job, range(10))))
@@ -114,7 +114,7 @@ def test_a_batch_to_standard_output_is_whole_lines_and_goes_on(any_remit):
     assert [r["id"] for r in results(out.read_text())] == list(range(10))
 
 
-def test_a_run_that_was_interrupted_is_run_again_whatever_it_says(remit):
+def test_interrupted_run_is_repeated_whatever_it_printed(remit):
     gate = Gate(remit)
     woken = "import signal, sys\nsignal.signal(signal.SIGINT, lambda *_: (print('woken'), sys.exit(0)))"
     jobs = [{"id": "quick", "code": ""}, gate.job("slow", woken, "print('slept')")]
@@ -131,7 +131,7 @@ def test_a_run_that_was_interrupted_is_run_again_whatever_it_says(remit):
 STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
-def test_the_second_interrupt_ends_it_at_once(remit):
+def test_second_interrupt_ends_batch_at_once(remit):
     gate = Gate(remit)
     p, _, out = started(remit, [{"id": 1, "code": ""}, gate.job(2, STUBBORN)], "-j2", *gate.flags, before=1)
     until(gate.begun)
@@ -146,20 +146,20 @@ def test_the_second_interrupt_ends_it_at_once(remit):
     finally:
         os.kill(keeper, signal.SIGCONT)
     assert p.returncode == 130 and [r["id"] for r in results(out.read_text())] == [1]
-    assert gone(lambda: processes(remit.command)) == []
+    assert remaining(lambda: processes(remit.command)) == []
 
 
-def test_the_first_interrupt_leaves_nothing_running(remit):
+def test_first_interrupt_leaves_no_process(remit):
     gate = Gate(remit)
     jobs = [{"id": 1, "code": ""}, *(gate.job(n, STUBBORN) for n in (2, 3, 4))]
     p, _, out = started(remit, jobs, "-j4", *gate.flags, before=1)
     until(lambda: gate.begun() == 3)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=60)
-    assert p.returncode == 130 and gone(lambda: processes(remit.command)) == []
+    assert p.returncode == 130 and remaining(lambda: processes(remit.command)) == []
 
 
-def test_a_hangup_that_is_ignored_is_ignored(any_remit):
+def test_ignored_hangup_stays_ignored(any_remit):
     """As with nohup(1)."""
     p, _, out = started(any_remit, slow(10), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     p.send_signal(signal.SIGHUP)
@@ -167,7 +167,7 @@ def test_a_hangup_that_is_ignored_is_ignored(any_remit):
     assert p.returncode == 0 and len(results(out.read_text())) == 10
 
 
-def test_a_killed_batch_goes_on(remit):
+def test_killed_batch_is_resumed(remit):
     p, path, out = started(remit, slow(20))
     p.kill()
     p.communicate(timeout=60)
@@ -175,7 +175,7 @@ def test_a_killed_batch_goes_on(remit):
     assert [r["id"] for r in results(out.read_text())] == list(range(20))
 
 
-def test_a_torn_last_line_is_cut_off_and_run_again(any_remit):
+def test_torn_last_line_is_removed_and_run_again(any_remit):
     path = any_remit.file("jobs.jsonl", lines(*numbers(3)))
     whole = any_remit("batch", path).stdout
     first = whole.index("\n") + 1
@@ -191,7 +191,7 @@ def test_a_torn_last_line_is_cut_off_and_run_again(any_remit):
             assert again != results(whole)[1]["run_id"]
 
 
-def test_lines_that_are_no_jobs_are_done_until_they_are_put_right(any_remit):
+def test_malformed_lines_are_repeated_only_if_corrected(any_remit):
     jobs = ["nonsense", {"id": "a", "code": ""}, {"id": "a", "code": ""}, {"id": "c", "kode": ""}]
     path = any_remit.file("jobs.jsonl", lines(*jobs))
     out = any_remit.file("out.jsonl")
@@ -209,15 +209,15 @@ def test_lines_that_are_no_jobs_are_done_until_they_are_put_right(any_remit):
 # ---- what can go wrong outside ----
 
 
-def test_nobody_reads_the_results(remit):
+def test_closed_reader_ends_batch(remit):
     path = remit.file("jobs.jsonl", lines(*numbers(200)))
     with remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         assert json.loads(p.stdout.readline())["id"] == "job 0"
         p.stdout.close()
-        assert ended(p) == 141 and p.stderr.read() == ""
+        assert wait_for_exit(p) == 141 and p.stderr.read() == ""
 
 
-def test_somebody_reads_slowly_and_is_waited_for(any_remit):
+def test_slow_reader_is_waited_for(any_remit):
     """Even if the pipe is one that does not block; and an interrupt is not lost meanwhile."""
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     reader, writer = os.pipe()
@@ -239,22 +239,22 @@ def unread_bytes(pipe) -> int:
     return int.from_bytes(count, sys.byteorder)
 
 
-def test_an_interrupt_reaches_a_batch_that_waits_for_its_reader(any_remit):
+def test_interrupt_reaches_batch_that_waits_for_reader(any_remit):
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     path = any_remit.file("jobs.jsonl", lines(*jobs))
     with any_remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         until(lambda: unread_bytes(p.stdout) > 60000)  # and no other line fits in behind
         interrupt(p)
         interrupt(p)
-        assert ended(p) == 130
+        assert wait_for_exit(p) == 130
 
 
-def test_a_full_disk_is_an_error(any_remit):
+def test_full_disk_is_error(any_remit):
     done = any_remit("batch", "--output", "/dev/full", input=lines(*numbers(3)))
     assert done.returncode == 125 and "write to /dev/full: No space left" in done.stderr and "--resume" in done.stderr
 
 
-def test_a_file_that_may_not_grow_ends_in_a_whole_line(any_remit):
+def test_file_at_size_limit_ends_in_whole_line(any_remit):
     path = any_remit.file("jobs.jsonl", lines(*numbers(9)))
     size = len(any_remit("batch", path).stdout)
 
@@ -275,7 +275,7 @@ def keeper_of(pid: int) -> int:
         return int(f.read().split()[0])
 
 
-def test_a_keeper_that_dies_is_replaced(remit):
+def test_dead_keeper_is_replaced(remit):
     gate = Gate(remit)
     gate.let(*range(3))
     p, _, out = started(remit, map(gate.job, range(12)), "-j3", *gate.flags)
@@ -288,13 +288,13 @@ def test_a_keeper_that_dies_is_replaced(remit):
     assert [r["id"] for r in found] == list(range(12)) and {r["status"] for r in found} == {"ok"}
 
 
-def test_a_keeper_that_cannot_be_reached_ends_the_batch(any_remit):
+def test_unreachable_keeper_ends_batch(any_remit):
     """Jobs that nobody could run are not done."""
     done = any_remit("batch", input=lines(*numbers(5)), env={"REMIT_KEEPER": "/nowhere/keeper"})
     assert done.returncode == 125 and done.stdout == "" and "connect to the keeper /nowhere/keeper" in done.stderr
 
 
-def test_a_keeper_that_is_busy_is_asked_again(any_remit):
+def test_busy_keeper_is_tried_again(any_remit):
     answers = {"one": ["busy", "busy", "ok"], "two": ["ok"]}
     keeper = FakeKeeper(any_remit, lambda code: answers[code].pop(0))
     jobs = [{"id": code, "code": code} for code in answers]
@@ -304,7 +304,7 @@ def test_a_keeper_that_is_busy_is_asked_again(any_remit):
     assert answers == {"one": [], "two": []}
 
 
-def test_an_interrupt_ends_the_wait_for_a_busy_keeper(any_remit):
+def test_interrupt_ends_wait_for_busy_keeper(any_remit):
     asked = []
     keeper = FakeKeeper(any_remit, lambda code: asked.append(code) or "busy")
     with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=keeper.env()) as p:
@@ -312,11 +312,11 @@ def test_an_interrupt_ends_the_wait_for_a_busy_keeper(any_remit):
         p.stdin.flush()
         until(lambda: len(asked) > 2)
         p.send_signal(signal.SIGINT)
-        assert ended(p) == 130 and p.stdout.read() == b""
+        assert wait_for_exit(p) == 130 and p.stdout.read() == b""
     keeper.listener.close()
 
 
-def test_a_job_that_kills_its_keeper_twice_is_an_internal_result(any_remit):
+def test_job_that_kills_keeper_twice_is_internal_error(any_remit):
     """The others are not harmed, and a keeper that died once is forgiven."""
     asked = []
 

@@ -17,7 +17,7 @@ import xml.etree.ElementTree
 
 import pytest
 from conftest import PYTHON, ROOT
-from leftovers import gone, groups, processes
+from leftovers import groups, processes, remaining
 
 SECTIONS = [
     "print(1)", "pandas group-by", "1,000 cells in a session", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
@@ -58,7 +58,7 @@ def rows(report: dict, section: str) -> dict[str, dict]:
 
 
 @pytest.mark.longer
-def test_the_report_says_what_was_measured_and_where(any_remit, report):
+def test_report_has_machine_and_versions(any_remit, report):
     assert report["cpus"] >= 1 and report["by_root"] == any_remit.by_root
     assert report["python"] == PYTHON and report["python_version"].startswith("3.")
     assert report["remit_version"] in any_remit("--version").stdout
@@ -66,14 +66,14 @@ def test_the_report_says_what_was_measured_and_where(any_remit, report):
 
 
 @pytest.mark.longer
-def test_cells_of_one_session_are_many(report):
+def test_session_section_counts_cells(report):
     cells = rows(report, "1,000 cells in a session")
     assert list(cells) == ["remit, one session", "exec() in one process"]
     assert cells["remit, one session"]["time_us"]["count"] == 100
 
 
 @pytest.mark.longer
-def test_every_row_has_something_or_a_reason(report):
+def test_every_row_has_measurement_or_reason(report):
     for section in report["sections"]:
         assert section["rows"], section
         for row in section["rows"]:
@@ -86,7 +86,7 @@ def test_every_row_has_something_or_a_reason(report):
 
 
 @pytest.mark.longer
-def test_the_ratios_are_plausible(report):
+def test_ratios_are_plausible(report):
     """At best and loose: they are to find a start that became several times slower, not noise."""
     start = rows(report, "print(1)")
     best = {name: row["time_us"]["min"] / start[BARE]["time_us"]["min"] for name, row in start.items() if "time_us" in row}
@@ -99,7 +99,7 @@ def test_the_ratios_are_plausible(report):
 
 
 @pytest.mark.longer
-def test_a_run_is_not_quicker_than_its_switches(report):
+def test_run_takes_longer_than_its_process_switches(report):
     """At best: on a full machine medians are anything."""
     start = rows(report, "print(1)")
     for how in ("hot", "gapped"):
@@ -119,7 +119,7 @@ def test_throughput_and_memory_are_counted(report):
 
 
 @pytest.mark.longer
-def test_each_extra_is_compared_with_the_same_run_without_it(report):
+def test_extra_is_compared_with_run_without_it(report):
     """The order is that of the report: without, with."""
     (section,) = [s for s in report["sections"] if s["name"] == "extras, warm, gapped"]
     pairs = list(zip(section["rows"][::2], section["rows"][1::2]))
@@ -138,7 +138,7 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
 
 
 @pytest.mark.longer
-def test_a_large_zygote_lies_in_huge_pages(report):
+def test_large_zygote_uses_huge_pages(report):
     """Page by page, a fork of 300 MB takes eleven times as long; how long exactly is a full machine's affair."""
     found = rows(report, "zygote size, the fork")
     small, large = found.values()
@@ -149,7 +149,7 @@ def test_a_large_zygote_lies_in_huge_pages(report):
 
 
 @pytest.mark.longer
-def test_a_call_of_a_tool_is_measured(report):
+def test_tool_call_is_measured(report):
     (section,) = [s for s in report["sections"] if s["name"] == "tools, warm"]
     (row,) = section["rows"]
     assert row["name"] == "a call of a tool, there and back" and row["time_us"]["count"] >= 6
@@ -157,7 +157,7 @@ def test_a_call_of_a_tool_is_measured(report):
 
 
 @pytest.mark.longer
-def test_a_run_is_measured_alone_and_beside_a_flood(report):
+def test_run_is_measured_alone_and_during_flood(report):
     """How they compare is the machine's affair; that both were served warm is not."""
     (section,) = [s for s in report["sections"] if s["name"] == "beside a flood, warm, gapped"]
     alone, beside = section["rows"]
@@ -167,7 +167,7 @@ def test_a_run_is_measured_alone_and_beside_a_flood(report):
 
 
 @pytest.mark.longer
-def test_the_plot_shows_every_way_to_start(report, tmp_path):
+def test_plot_shows_every_way_to_start(report, tmp_path):
     source = tmp_path / "bench.json"
     source.write_text(json.dumps(report))
     done = subprocess.run([sys.executable, ROOT / "bench" / "plot.py", source], capture_output=True, text=True, check=True)
@@ -177,7 +177,7 @@ def test_the_plot_shows_every_way_to_start(report, tmp_path):
         assert name in shown, name
 
 
-def test_a_peer_that_is_not_installed_is_absent(remit):
+def test_missing_peer_is_absent(remit):
     arguments = ("--quick", "--rounds", "1", "--only", "print*", "--python", PYTHON)
     done = remit("bench", *arguments, "--json", "few.json", env={"PATH": "/nonexistent"})
     assert done.returncode == 0, done
@@ -191,15 +191,15 @@ def test_ctrl_c_leaves_nothing(remit, after):
     groups_before = set(groups())
     env = {"TMPDIR": str(remit.folder)}
     with remit.popen("bench", "--python", PYTHON, env=env, stdout=subprocess.PIPE, start_new_session=True) as p:
-        assert gone(lambda: not folders(remit), 60) is False, "it made its folder"
+        assert remaining(lambda: not folders(remit), 60) is False, "it made its folder"
         time.sleep(after)  # another moment each time
         # As a terminal does: to all of the group.
         os.killpg(p.pid, signal.SIGINT)
         out, _ = p.communicate(timeout=60)
     assert (p.returncode, out) == (130, b"")
-    assert gone(lambda: processes(remit.command)) == []
+    assert remaining(lambda: processes(remit.command)) == []
     assert folders(remit) == []
-    assert gone(lambda: set(groups()) - groups_before) == set()
+    assert remaining(lambda: set(groups()) - groups_before) == set()
 
 
 @pytest.mark.parametrize(
@@ -216,20 +216,20 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, words):
     assert done.returncode == 2 and words in done.stderr, done
 
 
-def test_without_its_program_one_sentence_says_so(any_remit, tmp_path):
+def test_missing_benchmark_program_is_reported(any_remit, tmp_path):
     alone = shutil.copy2(any_remit.command, tmp_path)
     done = subprocess.run([alone, "bench", "--quick"], capture_output=True, text=True)
     assert done.returncode == 125 and done.stdout == "", done
     assert done.stderr.startswith("remit: the benchmark is not installed") and '"remit"' in done.stderr
 
 
-def test_it_measures_the_command_beside_it_and_no_other(any_remit, tmp_path):
+def test_benchmark_measures_only_command_next_to_it(any_remit, tmp_path):
     shutil.copy2(pathlib.Path(any_remit.command).parent / "remit-bench", tmp_path)
     done = subprocess.run([tmp_path / "remit-bench", "--quick"], capture_output=True, text=True)
     assert done.returncode != 0 and str(tmp_path) in done.stderr, done
 
 
-def test_nothing_of_it_is_in_the_command(any_remit):
+def test_command_contains_no_benchmark_code(any_remit):
     """It has its symbols, so their names are in it. The command knows the rows of the options alone, for its help."""
     command, benchmark = (pathlib.Path(any_remit.command).with_name(name).read_bytes() for name in ("remit", "remit-bench"))
     assert b"\0keeper_main\0" in command and b"\0bench_open\0" in benchmark
@@ -238,7 +238,7 @@ def test_nothing_of_it_is_in_the_command(any_remit):
 
 
 @pytest.mark.longer
-def test_the_network_is_measured_against_the_host_s(report):
+def test_proxied_network_is_compared_with_direct(report):
     found = rows(report, "network, loopback")
     assert all(found[f"first connection, {way}"]["time_us"]["p50"] > 0 for way in ("direct", "by the proxy"))
     share = found["one stream, by the proxy"]["bytes_per_s"] / found["one stream, direct"]["bytes_per_s"]
@@ -248,7 +248,7 @@ def test_the_network_is_measured_against_the_host_s(report):
 
 
 @pytest.mark.longer
-def test_the_doors_are_measured_against_the_library(report):
+def test_frontends_are_compared_with_library(report):
     found = rows(report, "doors, loopback")
     for kind, frontends in (("a run", ("POST /", "POST /v1/runs", "POST /mcp")), ("a cell", ("POST /v1/sessions/ID/cells", "POST /execute of E2B", "POST /mcp"))):
         direct = found[f"{kind}, the library"]

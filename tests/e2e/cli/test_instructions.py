@@ -14,14 +14,14 @@ SCHEMA = {
 }
 
 
-def told(remit, *flags) -> str:
+def instructions(remit, *flags) -> str:
     done = remit("instructions", "--python", PYTHON, *flags)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_default_policy(remit):
-    text = told(remit)
+def test_default_policy_is_described_correctly(remit):
+    text = instructions(remit)
     assert "You can run Python 3." in text and "Each program runs alone" in text
     assert "There is no network." in text and "No other program can be started" in text and "`pip` does not work" in text
     assert "- 30 s of time\n" in text and "- 512 MiB of memory\n" in text and "Tools" not in text
@@ -38,23 +38,23 @@ except BaseException as e: print("no pip")
     assert result["stdout"].count("refused") == 3, result
 
 
-def test_the_size_of_files_is_the_one_that_is_kept_here(remit):
-    size = re.search(r"- (\d+) MiB of files", told(remit))[1]
+def test_stated_file_size_is_enforced_size(remit):
+    size = re.search(r"- (\d+) MiB of files", instructions(remit))[1]
     code = "import os; s = os.statvfs('/workspace'); print(s.f_blocks * s.f_frsize >> 20)"
     assert remit.json(code, "--python", PYTHON)["stdout"].strip() == size
 
 
-def test_packages_that_are_named_are_there(remit):
-    names = dict(name.split(" ") for name in re.findall(r"`(\w+ [\d.]+)`", told(remit)))
+def test_named_packages_are_installed(remit):
+    names = dict(name.split(" ") for name in re.findall(r"`(\w+ [\d.]+)`", instructions(remit)))
     code = "import importlib.metadata as m, sys\nfor name in sys.argv[1:]: print(name, m.version(name))"
     done = remit("run", "--python", PYTHON, "-c", code, *names)
     found = dict(line.split(" ") for line in done.stdout.splitlines())
     assert found == names and (not names or "numpy" in names), done.stderr
 
 
-def test_folders_variables_and_hosts_are_named_as_the_code_sees_them(remit):
+def test_paths_variables_and_hosts_are_named_as_code_sees_them(remit):
     folder = remit.file("given/data.csv", "1,2\n").parent
-    text = told(
+    text = instructions(
         remit, "--mount", f"{folder}:/data", "--mount", f"{folder}:/scratch:overlay", "--env", "API_TOKEN=secret-value",
         "--allow-host", "example.org:443", "--export", "*.png", "--block-import", "ctypes",
         "--memory-fallback", "per_process",
@@ -67,31 +67,31 @@ def test_folders_variables_and_hosts_are_named_as_the_code_sees_them(remit):
     assert str(folder) not in text and "secret-value" not in text
 
 
-def test_what_is_not_enforced_is_not_said(remit):
-    text = told(remit, "--tier", "unsafe")
+def test_unenforced_fields_are_not_mentioned(remit):
+    text = instructions(remit, "--tier", "unsafe")
     for word in ("no network", "cannot be", "No other", "memory", "processor", "/workspace", "`pip` does"):
         assert word not in text, word
     assert "30 s of time" in text
-    text = told(remit, "--memory", "unlimited", "--tier", "unsafe")
+    text = instructions(remit, "--memory", "unlimited", "--tier", "unsafe")
     assert "memory" not in text
 
 
-def test_code_that_is_not_run_has_no_tools(remit):
-    text = told(remit, "--tier", "static", "--allow-import", "math", "--tool", "t=cat")
+def test_static_tier_mentions_no_tools(remit):
+    text = instructions(remit, "--tier", "static", "--allow-import", "math", "--tool", "t=cat")
     assert "checked and not run" in text and "no others: `math`" in text and "Tools" not in text and "Limits" not in text
 
 
-def test_cells_of_a_session(any_remit):
-    assert "persist from one to the next" in told(any_remit, "--session")
+def test_session_instructions_mention_kept_state(any_remit):
+    assert "persist from one to the next" in instructions(any_remit, "--session")
 
 
-def test_tools_are_there_as_they_are_told(remit):
+def test_described_tools_exist(remit):
     path = remit.file("weather.json", json.dumps(SCHEMA))
     flags = (
         "--tool", "weather=cat", "--tool-help", "weather=Says what the weather will be.", "--tool-schema", f"weather={path}",
         "--tool", "note=cat", "--tool-approval", "note=first", "--tool-calls", "50",
     )  # fmt: skip
-    text = told(remit, *flags)
+    text = instructions(remit, *flags)
     assert "- `weather(city, days=...)`: Says what the weather will be.\n" in text
     assert json.loads(re.search(r"Arguments by JSON Schema: `(.*)`", text)[1]) == SCHEMA
     assert "- `note(...)` (A person must approve each call, and may refuse.)" in text
@@ -112,6 +112,6 @@ def test_tools_are_there_as_they_are_told(remit):
         (("--tool", "t"), 2, "--tool: write NAME=COMMAND"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(any_remit, flags, code, words):
+def test_unenforceable_policy_is_refused(any_remit, flags, code, words):
     done = any_remit("instructions", *flags)
     assert done.returncode == code and words in done.stderr and done.stdout == "", done

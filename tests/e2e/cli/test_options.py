@@ -78,7 +78,7 @@ def help_of(remit, command: str) -> set[str]:
     return set(re.findall(r"^  (--?[a-z0-9-]+)(?: |$)", done.stdout, re.M))
 
 
-def test_every_command_is_known_here(any_remit):
+def test_table_of_this_test_lists_every_command(any_remit):
     listed = set(re.findall(r"^  ([a-z]+) ", any_remit("--help").stdout, re.M))
     assert listed == {command.split()[0] for command in OWN}
 
@@ -88,9 +88,9 @@ def test_help_lists_every_option(any_remit, fields, command):
     assert help_of(any_remit, command) == set(OWN[command]) | flags_of(command, fields)
 
 
-def test_help_of_packages_has_both_of_its_commands(any_remit):
-    said = any_remit("packages", "--help").stdout
-    assert "Usage: remit packages list" in said and "Usage: remit packages prune" in said and "--max-bytes" in said
+def test_help_of_packages_lists_both_commands(any_remit):
+    shown = any_remit("packages", "--help").stdout
+    assert "Usage: remit packages list" in shown and "Usage: remit packages prune" in shown and "--max-bytes" in shown
 
 
 def completed(script: str, *words: str) -> list[str]:
@@ -110,7 +110,7 @@ def test_every_option_is_completed_after_its_command(remit, fields):
     assert completed(script, "run", "--no-ne") == ["--no-net"]
 
 
-def test_every_option_is_in_the_man_page(fields):
+def test_every_option_is_in_man_page(fields):
     path = BUILD / "man" / "remit.1"
     if not path.exists():
         skip_or_fail(f"{path} is not built")
@@ -130,7 +130,7 @@ def test_every_option_is_in_the_man_page(fields):
 
 
 @pytest.mark.parametrize("command", OWN)
-def test_every_option_has_both_forms(any_remit, command):
+def test_every_option_accepts_both_forms(any_remit, command):
     """An unknown option at the end stops the command: what comes before it was read."""
     before = ("--tool", "t=cat") if "--tool-help" in OWN[command] else ()
     any_remit.file("schema.json", "{}")
@@ -147,7 +147,7 @@ def test_every_option_has_both_forms(any_remit, command):
 
 
 @pytest.mark.parametrize("command", OWN)
-def test_a_wrong_option_is_an_error_with_a_suggestion(any_remit, command):
+def test_wrong_option_is_error_with_suggestion(any_remit, command):
     def wrong(*args: str) -> str:
         done = any_remit(*command.split(), *args)
         assert done.returncode == 2 and done.stdout == "", done
@@ -167,7 +167,7 @@ def test_a_wrong_option_is_an_error_with_a_suggestion(any_remit, command):
 
 
 @pytest.mark.parametrize("command", POLICY)
-def test_options_of_the_policy_are_read_by_the_same_loop(any_remit, command):
+def test_policy_options_use_same_parser(any_remit, command):
     def stops(*args: str) -> str:
         done = any_remit(command, *args, "--frobnicate")
         assert done.returncode == 2 and done.stdout == "", done
@@ -205,7 +205,7 @@ def test_errors_name_the_command(any_remit, args, words):
     assert done.returncode == 2 and words in done.stderr and done.stdout == "", done
 
 
-def test_what_follows_the_program_belongs_to_it(any_remit):
+def test_arguments_after_program_belong_to_it(any_remit):
     tool = any_remit.file("tool.py", "import sys; print(sys.argv[1:])")
     for args in (["--help"], ["-h"], ["--json", "--", "--memory"], ["--", "--help"]):
         assert any_remit("run", tool, *args).stdout == f"{args}\n"
@@ -222,13 +222,13 @@ def test_options_and_operands_may_be_mixed(any_remit):
     assert json.loads(any_remit("check", "-c", "1", "--json", "--timeout=5s").stdout)["ok"]
 
 
-def test_the_configuration_for_a_client_has_neither_form_of_install(any_remit):
+def test_printed_client_configuration_omits_install_option(any_remit):
     for form in (("--install", "claude"), ("--install=claude",)):
         done = any_remit("mcp", "--timeout=7s", *form, "--net")
         assert json.loads(done.stdout)["mcpServers"]["remit"]["args"] == ["mcp", "--timeout=7s", "--net"]
 
 
-def test_a_hidden_name_of_the_policy_has_another_in_the_server(any_remit):
+def test_hidden_policy_option_has_long_name_in_serve(any_remit):
     """--allow-host is a name of the server there."""
     done = any_remit("serve", "--network-allow=", "--limits")
     assert done.returncode == 2 and "--allow-host: the text is empty" in done.stderr, done

@@ -13,14 +13,14 @@ NOT_KEPT = [
 
 
 @pytest.mark.parametrize("field,value", NOT_KEPT)
-def test_what_cannot_be_kept_is_refused_by_name_and_never_ignored(any_remit, field, value):
+def test_unenforceable_field_is_refused_by_name(any_remit, field, value):
     path = any_remit.file("p.json", json.dumps({field: value}))
     result = any_remit.json("print('ran')", "--policy", path)
     assert result["status"] == "refused" and result["stdout"] == ""
     assert result["error"]["where"] == field and result["error"]["remedy"]
 
 
-def test_the_effective_policy_is_printed_and_reads_back(any_remit):
+def test_effective_policy_is_printed_and_reads_back(any_remit):
     one = any_remit("policy", "--preset", "strict", "--memory", "300M", "--read", "/srv", "--env", "A=b").stdout
     path = any_remit.file("p.json", one)
     assert any_remit("policy", "--policy", path).stdout == one
@@ -28,7 +28,7 @@ def test_the_effective_policy_is_printed_and_reads_back(any_remit):
     assert doc["memory_bytes"] == 300 << 20 and doc["timeout"] == 10 and doc["env"] == {"A": "b"}
 
 
-def test_a_flag_overrides_the_file_wherever_it_stands(any_remit):
+def test_flag_overrides_file_wherever_it_stands(any_remit):
     path = any_remit.file("p.json", json.dumps({"timeout": "9s", "memory_bytes": "100M", "network_access": True}))
     for args in (("--memory", "1G", "--no-net", "--policy", path), ("--policy", path, "--memory", "1G", "--no-net")):
         doc = json.loads(any_remit("policy", *args).stdout)
@@ -53,7 +53,7 @@ def test_a_flag_overrides_the_file_wherever_it_stands(any_remit):
         (("--tier", "local_unsafe"), "tier", "unsafe"),
     ],
 )
-def test_flags_people_type(any_remit, flag, field, value):
+def test_flags_set_their_fields(any_remit, flag, field, value):
     assert json.loads(any_remit("policy", *flag).stdout)[field] == value
 
 
@@ -74,13 +74,13 @@ def test_flags_people_type(any_remit, flag, field, value):
         ('{"env": {"A B": "x"}}', "env"),
     ],
 )
-def test_a_wrong_policy_is_an_error_with_its_place(any_remit, text, words):
+def test_wrong_policy_is_error_with_place(any_remit, text, words):
     path = any_remit.file("p.json", text)
     done = any_remit("run", "--policy", path, "-c", "print('ran')")
     assert done.returncode == 2 and done.stdout == "" and words in done.stderr, done.stderr
 
 
-def test_policies_that_cannot_be_read(any_remit):
+def test_unreadable_policies_are_errors(any_remit):
     loop = any_remit.folder / "loop.json"
     if not loop.is_symlink():
         os.symlink(loop, loop)
@@ -92,7 +92,7 @@ def test_policies_that_cannot_be_read(any_remit):
         assert done.returncode == 2 and words in done.stderr and done.stdout == "", done.stderr
 
 
-def test_explain_prints_the_plan(remit):
+def test_explain_prints_plan(remit):
     done = remit("explain", "--read", "/srv")
     assert done.returncode == 0
     table = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
@@ -104,7 +104,7 @@ def test_explain_prints_the_plan(remit):
     assert done.returncode == 125 and "preload" in done.stderr
 
 
-def test_a_promise_that_cannot_be_kept_is_refused(remit):
+def test_unenforceable_limit_is_refused(remit):
     """Without a group, memory of several processes together cannot be kept."""
     result = remit.json("print('ran')", "--subprocess")
     if remit.by_root:
@@ -127,7 +127,7 @@ def test_matrix_shows_all_tiers(remit):
     assert here["memory_bytes"] == (["cgroup_memory"] if remit.by_root else ["seccomp", "rlimit_as"])
 
 
-def test_doctor_says_yes_or_no_and_why(remit):
+def test_doctor_reports_capabilities_with_reasons(remit):
     done = remit("doctor")
     assert done.returncode == 0 and 'The tier "local" works here' in done.stdout
     doc = json.loads(remit("doctor", "--json").stdout)
@@ -139,7 +139,7 @@ def test_doctor_says_yes_or_no_and_why(remit):
         assert caps["cgroup_memory"]["remedy"] and "denied" in caps["cgroup_memory"]["why"]
 
 
-def test_where_user_namespaces_are_forbidden_doctor_says_so(any_remit):
+def test_doctor_reports_forbidden_user_namespaces(any_remit):
     """With none left to make, the whole sequence fails at its first step."""
     import subprocess
 
@@ -160,7 +160,7 @@ def test_where_user_namespaces_are_forbidden_doctor_says_so(any_remit):
     assert result["stdout"] == ""
 
 
-def test_fields_stand_under_the_titles_of_the_help(any_remit):
+def test_fields_are_listed_under_titles_of_help(any_remit):
     sections = dict(re.findall(r"^(\S[^\n]*):\n((?:  [^\n]*\n)+)", any_remit("policy", "--help").stdout, re.M))
     for row in json.loads(any_remit("policy", "--fields").stdout):
         assert re.search(rf"^  --{row['short'].replace('_', '-')}\b", sections[row["group"]], re.M), row

@@ -61,10 +61,10 @@ def repl(request, remit):
             one.process.wait()
     if shared:
         shared.close()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command))
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command))
 
 
-def test_lines_are_run_as_they_are_typed(repl):
+def test_repl_runs_typed_lines(repl):
     one = repl()
     assert one.out("x = 41") == ""
     assert one.out("x + 1") == "42\n"
@@ -79,7 +79,7 @@ def test_lines_are_run_as_they_are_typed(repl):
     assert one.end() == (0, one.shown[one.seen :])
 
 
-def test_a_block_goes_on_until_an_empty_line(repl):
+def test_repl_block_continues_until_empty_line(repl):
     one = repl()
     one.line("def f(n):")
     one.line("    return n * 2", "... ")
@@ -91,7 +91,7 @@ def test_a_block_goes_on_until_an_empty_line(repl):
     assert one.until("'a\\nb'\n")
 
 
-def test_ctrl_c_interrupts_the_cell_and_keeps_the_state(repl):
+def test_repl_ctrl_c_interrupts_cell_and_keeps_state(repl):
     one = repl("--timeout", "300s")
     assert one.out("kept = 5") == ""
     one.line("import time; print('begun'); time.sleep(300)")
@@ -101,7 +101,7 @@ def test_ctrl_c_interrupts_the_cell_and_keeps_the_state(repl):
     assert one.out("kept") == "5\n"
 
 
-def test_ctrl_c_again_and_again_reaches_a_cell_that_catches_it(repl):
+def test_repl_repeated_ctrl_c_reaches_cell_that_catches_it(repl):
     one = repl("--timeout", "300s")
     one.line("n = 0; import time")
     one.line("while n < 3:")
@@ -114,7 +114,7 @@ def test_ctrl_c_again_and_again_reaches_a_cell_that_catches_it(repl):
     assert one.out("n") == "3\n"
 
 
-def test_ctrl_c_at_the_prompt_drops_the_line(repl):
+def test_repl_ctrl_c_at_prompt_drops_line(repl):
     one = repl()
     one.until(">>> ")
     one.type("1 + 'half\x03")
@@ -126,21 +126,21 @@ def test_ctrl_c_at_the_prompt_drops_the_line(repl):
     assert one.out("6 * 7") == "42\n"
 
 
-def test_lines_are_edited_and_come_back(repl):
+def test_repl_lines_are_edited_and_recalled(repl):
     one = repl()
     assert one.out("12" + LEFT + "0") == "102\n"
     assert one.out(UP + "\x7f3") == "103\n"
     assert one.out("'ä数'" + LEFT + "\x7f" + "🙂") == "'ä🙂'\n"
 
 
-def test_lines_that_are_pasted_are_run_one_after_the_other(repl):
+def test_repl_pasted_lines_run_one_after_the_other(repl):
     one = repl()
     one.until(">>> ")
     one.type("import time; time.sleep(0.3); a = 1\rb = 2\rif a:\r    c = a + b\r\rprint('sum', c)\r")
     one.until("sum 3\n")
 
 
-def test_input_is_typed_when_the_code_asks_for_it(repl):
+def test_repl_input_is_typed_when_code_reads_it(repl):
     one = repl()
     one.line("name = input('who? ')")
     one.until("who? ")
@@ -155,13 +155,13 @@ def test_input_is_typed_when_the_code_asks_for_it(repl):
     one.until("'a line\\n'")
 
 
-def test_exit_leaves_with_its_code(repl):
+def test_repl_exit_ends_with_its_code(repl):
     one = repl()
     one.line("exit(3)")
     assert one.end()[0] == 3
 
 
-def test_a_fresh_jail_on_demand(repl):
+def test_repl_reset_gives_fresh_jail(repl):
     one = repl()
     assert one.out("x = 1") == ""
     assert one.out("%reset") == ""
@@ -170,7 +170,7 @@ def test_a_fresh_jail_on_demand(repl):
     assert "unknown command" in one.out("%nonsense")
 
 
-def test_a_cell_that_ends_the_jail_is_followed_by_a_fresh_one(repl):
+def test_repl_continues_in_fresh_jail_after_jail_ended(repl):
     one = repl("--timeout", "3s")
     assert one.out("x = 1") == ""
     shown = one.out("import time; time.sleep(60)")
@@ -181,12 +181,12 @@ def test_a_cell_that_ends_the_jail_is_followed_by_a_fresh_one(repl):
     assert "NameError" in one.out("x")
 
 
-def test_control_codes_of_the_code_do_not_reach_the_terminal(repl):
+def test_repl_control_codes_do_not_reach_terminal(repl):
     one = repl()
     assert "\x1b]0;" not in one.out("print('\\x1b]0;title\\x07')")
 
 
-def test_the_terminal_is_as_before_when_the_command_is_killed(repl):
+def test_repl_restores_terminal_when_killed(repl):
     one = repl()
     one.until(">>> ")
     one.await_mode(0)
@@ -195,7 +195,7 @@ def test_the_terminal_is_as_before_when_the_command_is_killed(repl):
     assert termios.tcgetattr(one.ours)[3] & termios.ICANON
 
 
-def test_what_leaves_is_written_at_the_end(repl, remit):
+def test_repl_exports_artifacts_at_end(repl, remit):
     folder = remit.folder / f"repl-{os.getpid()}-{time.monotonic_ns()}"
     one = repl("--export", "*.txt", "--artifacts", folder)
     one.out("f = open('a.txt', 'w'); n = f.write('never closed')")
@@ -208,13 +208,13 @@ def test_what_leaves_is_written_at_the_end(repl, remit):
 # ---- without a terminal ----
 
 
-def test_lines_come_from_a_pipe(remit):
+def test_repl_reads_lines_from_pipe(remit):
     code = "x = 41\nx + 1\ndef f():\n    return x\n\nf()\nfor i in range(2):\n    print(i)"
     done = remit("repl", "--python", PYTHON, input=code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n41\n0\n1\n", "")
 
 
-def test_what_went_wrong_in_a_pipe_is_the_exit_code(remit):
+def test_repl_error_in_pipe_sets_exit_code(remit):
     done = remit("repl", "--python", PYTHON, input="1/0\nprint('goes on')\n")
     assert done.returncode == 1 and done.stdout == "goes on\n" and "ZeroDivisionError" in done.stderr
     assert remit("repl", "--python", PYTHON, input="import sys\nsys.exit(7)\nprint('never')\n").returncode == 7
@@ -222,14 +222,14 @@ def test_what_went_wrong_in_a_pipe_is_the_exit_code(remit):
     assert remit("repl", "--python", PYTHON, input="").returncode == 0
 
 
-def test_very_long_lines_and_no_newline(remit):
+def test_repl_reads_very_long_lines_without_newline(remit):
     done = remit("repl", "--python", PYTHON, input="len('" + "x" * 50_000 + "')")
     assert done.stdout == "50000\n", done.stderr[-500:]
     done = remit("repl", "--python", PYTHON, input="x" * 200_000 + "\nprint('goes on')\n")
     assert "goes on\n" in done.stdout and done.returncode == 1
 
 
-def test_misuse_is_told(any_remit):
+def test_repl_misuse_is_error(any_remit):
     assert any_remit("repl", "--nonsense").returncode == 2
     done = any_remit("repl", "--artifacts", "/tmp/x")
     assert done.returncode == 2 and "--export" in done.stderr

@@ -13,22 +13,22 @@ RESULT_KEYS = [
 ]  # fmt: skip
 
 
-def test_output_passes_through_and_the_exit_code_is_the_programs(remit):
+def test_run_passes_output_and_exit_code(remit):
     done = remit("run", "-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
 
 
-def test_a_file_runs_with_its_arguments(remit):
+def test_run_passes_arguments_to_file(remit):
     path = remit.file("args.py", "import sys; print(sys.argv, __name__, __file__)")
     done = remit("run", path, "-x", "--memory", "zwei")
     assert done.stdout == "['args.py', '-x', '--memory', 'zwei'] __main__ args.py\n"
 
 
-def test_a_program_can_come_from_standard_input(remit):
+def test_run_reads_program_from_stdin(remit):
     assert remit("run", "-", input="print(6 * 7)").stdout == "42\n"
 
 
-def test_standard_input_is_streamed(remit):
+def test_run_streams_stdin(remit):
     """A program that asks gets its answer while it runs, and need not wait for the end."""
     code = "name = input(); print('hello', name, flush=True); print(len(input()))"
     with remit.popen("run", "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
@@ -41,11 +41,11 @@ def test_standard_input_is_streamed(remit):
         assert p.wait(timeout=60) == 0  # though our end is still open
 
 
-def test_a_program_that_does_not_read_its_input_ends(remit):
+def test_run_ends_if_program_ignores_stdin(remit):
     assert remit("run", "-c", "print(1)", input="x" * 1000000).stdout == "1\n"
 
 
-def test_the_result_has_every_key_in_order(remit):
+def test_result_has_every_key_in_sequence(remit):
     result = remit.json("print(1)")
     assert [k for k in result if k in RESULT_KEYS] == RESULT_KEYS
     assert result["status"] == "ok" and result["tier"] == "local"
@@ -88,7 +88,7 @@ def test_each_ending_has_its_status_and_exit_code(any_remit, code, status, exit_
     assert done.returncode == own
 
 
-def test_an_exception_is_reported_with_the_users_lines_only(remit):
+def test_exception_is_reported_with_user_s_lines_only(remit):
     path = remit.file("bad.py", "def f(x):\n    return 1 / x\n\n\nf(0)\n")
     done = remit("run", "--json", path)
     result = json.loads(done.stdout)
@@ -102,7 +102,7 @@ def test_an_exception_is_reported_with_the_users_lines_only(remit):
     assert error["traceback"] == result["stderr"]
 
 
-def test_a_syntax_error_has_its_line(remit):
+def test_syntax_error_has_its_line(remit):
     error = remit.json("x = 1\ny = = 2\n")["error"]
     assert (error["name"], error["line"]) == ("SyntaxError", 2)
     assert "runner" not in error["traceback"]
@@ -115,12 +115,12 @@ def test_chained_exceptions_stay_readable(any_remit):
     assert result["error"]["name"] == "ValueError"
 
 
-def test_source_is_there_for_inspect_and_pickle(any_remit):
+def test_source_is_available_to_inspect_and_pickle(any_remit):
     code = "import inspect, pickle\nclass A:\n    x = 1\nprint(inspect.getsource(A)); print(pickle.loads(pickle.dumps(A())).x)"
     assert any_remit("run", "-c", code).stdout == "class A:\n    x = 1\n\n1\n"
 
 
-def test_files_left_open_and_exit_handlers_are_finished(any_remit):
+def test_open_files_and_exit_handlers_are_finished(any_remit):
     code = (
         "import atexit, threading, time\n"
         "atexit.register(lambda: print(open('f').read()))\n"
@@ -146,7 +146,7 @@ def test_partial_output_is_kept_on_every_ending(remit, code, status):
         assert result["status"] == status
 
 
-def test_bytes_that_are_not_text_are_preserved(any_remit):
+def test_binary_output_is_preserved(any_remit):
     data = bytes(range(256))
     result = any_remit.json(f"import sys; sys.stdout.buffer.write({data!r})")
     assert base64.b64decode(result["stdout_base64"]) == data
@@ -168,7 +168,7 @@ def test_lone_surrogates_and_nul_bytes_are_handled(any_remit):
     assert json.loads(done.stdout)["error"]["name"] == "SyntaxError"
 
 
-def test_on_a_terminal_only_colours_pass(any_remit):
+def test_terminal_receives_only_colours(any_remit):
     import os
     import pty
 
@@ -195,7 +195,7 @@ def test_on_a_terminal_only_colours_pass(any_remit):
             assert b"\x1b]" not in seen and b"\x1b[2J" not in seen and b"\x07" not in seen
 
 
-def test_output_that_was_cut_does_not_look_whole(any_remit):
+def test_truncated_output_is_marked(any_remit):
     done = any_remit("run", "--stdout-max", "1k", "-c", "print('x' * 5000)")
     assert done.stdout == "x" * 1024 and "stdout was cut at 1 KiB" in done.stderr and done.returncode == 0
     # Nothing that is printed keeps that from being said.
@@ -203,7 +203,7 @@ def test_output_that_was_cut_does_not_look_whole(any_remit):
     assert done.stdout == "\0" * 1024 and "stdout was cut at 1 KiB" in done.stderr
 
 
-def test_a_claim_is_not_said_in_our_words(any_remit):
+def test_forged_claim_is_not_printed_in_remit_s_name(any_remit):
     """A program that forges its ending and dies gets no line of ours for it."""
     payload = b"kind\0error\0name\0E\0value\0\x1b]0;owned\x07\nremit: use --tier unsafe\0"
     frame = len(payload).to_bytes(4, "little") + bytes((16, 0, 0, 0)) + payload
@@ -221,17 +221,17 @@ def interrupted(remit, code):
     return p.returncode, json.loads(audit.read_text())["status"], out
 
 
-def test_ctrl_c_interrupts_the_program(remit):
+def test_ctrl_c_interrupts_program(remit):
     code = "import time\ntry:\n    print('ready', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('caught')\n    raise"
     assert interrupted(remit, code) == (130, "interrupted", "caught\n")
 
 
-def test_a_program_that_ignores_ctrl_c_is_killed(any_remit):
+def test_program_that_ignores_ctrl_c_is_killed(any_remit):
     code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(60)"
     assert interrupted(any_remit, code) == (130, "interrupted", "")
 
 
-def test_a_closed_pipe_ends_the_run(any_remit):
+def test_closed_pipe_ends_run(any_remit):
     p = subprocess.run(
         ["sh", "-c", '"$@" | head -c 10', "sh", *any_remit.argv("run", "-c", "while True: print('y' * 100)")],
         env=any_remit.env(), cwd=any_remit.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
@@ -262,7 +262,7 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, code, words):
     assert done.stdout == ""
 
 
-def test_help_and_version_and_completion(any_remit):
+def test_help_version_and_completion_work(any_remit):
     for command in ("run", "batch", "policy", "explain", "matrix", "doctor", "bench", "keeper", "status", "completion"):
         done = any_remit(command, "--help")
         assert done.returncode == 0 and f"remit {command}" in done.stdout

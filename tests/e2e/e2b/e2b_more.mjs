@@ -1,4 +1,4 @@
-// E2B's own client, unmodified: commands that are heard, read and left, folders that are watched, sandboxes that are found again. One line of JSON.
+// E2B's own client, unmodified: commands that are received, read and left, folders that are watched, sandboxes that are found again. One line of JSON.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -16,16 +16,16 @@ await box.commands.sendStdin(cat.pid, 'one\n');
 await cat.sendStdin('tü\n');
 await box.commands.closeStdin(cat.pid);
 seen.stdin = (await cat.wait()).stdout;
-const heard = [[], []];
-const hear = (n) => ({ onStdout: (text) => { heard[n].push(text); } });
-const handle = await box.commands.run('echo 1; read; for i in 2 3 4 5 6 7 8; do echo $i; done; exit 5', { background: true, stdin: true, ...hear(0) });
-await until(() => heard[0].length);
+const received = [[], []];
+const receive = (n) => ({ onStdout: (text) => { received[n].push(text); } });
+const handle = await box.commands.run('echo 1; read; for i in 2 3 4 5 6 7 8; do echo $i; done; exit 5', { background: true, stdin: true, ...receive(0) });
+await until(() => received[0].length);
 await handle.disconnect();
 const [found] = await box.commands.list();
-const again = await box.commands.connect(found.pid, hear(1));
+const again = await box.commands.connect(found.pid, receive(1));
 await box.commands.sendStdin(found.pid, '\n');
 const ended = await again.wait().then(() => 0, (e) => e.exitCode);
-seen.again = [found.pid === handle.pid, ...heard.map((all) => all.join('')), ended, await failed(box.commands.connect(found.pid))];
+seen.again = [found.pid === handle.pid, ...received.map((all) => all.join('')), ended, await failed(box.commands.connect(found.pid))];
 seen.place = (await box.commands.run('echo $A; pwd', { envs: { A: 'b' }, cwd: '/tmp', user: 'user' })).stdout;
 seen.refused = [await failed(box.commands.run('id', { user: 'root' })), await failed(box.pty.create({ cols: 5, rows: 5, onData: () => {} }))];
 const sleeping = await box.commands.run('sleep 60', { background: true });

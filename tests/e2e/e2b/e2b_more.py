@@ -32,9 +32,9 @@ handle.disconnect()
 (found,) = box.commands.list()
 again = box.commands.connect(found.pid)
 box.commands.send_stdin(found.pid, "\n")
-heard = []
-ended = failed(again.wait, on_stdout=heard.append)
-seen["again"] = [found.pid == handle.pid, found.args[-1][:6], first, "".join(heard), ended[0]]
+received = []
+ended = failed(again.wait, on_stdout=received.append)
+seen["again"] = [found.pid == handle.pid, found.args[-1][:6], first, "".join(received), ended[0]]
 seen["gone"] = failed(box.commands.connect, found.pid)[0]
 seen["place"] = box.commands.run("echo $A; pwd", envs={"A": "b"}, cwd="/tmp", user="user").stdout
 seen["root"] = failed(box.commands.run, "id", user="root")

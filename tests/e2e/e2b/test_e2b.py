@@ -31,7 +31,7 @@ def served(request, stage):
     with serve(remit, "--allow-host", f".{DOMAIN}") as one:
         one.remit = remit
         yield one
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
 
 
 @pytest.fixture(scope="module")
@@ -49,17 +49,17 @@ class Box:
         self.about = served.json("POST", "/sandboxes", wishes, status=201)
         self.id = self.about["sandboxID"]
 
-    def ask(self, method: str, path: str, body=None, headers=None, port: int = 49983):
+    def request(self, method: str, path: str, body=None, headers=None, port: int = 49983):
         named = {"E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": str(port), "X-Access-Token": self.about["envdAccessToken"]}
-        return self.served.ask(method, path, body, {**named, **(headers or {})}, token="")
+        return self.served.request(method, path, body, {**named, **(headers or {})}, token="")
 
     def json(self, method: str, path: str, body=None, status=200, **more):
-        got, _, text = self.ask(method, path, body, **more)
+        got, _, text = self.request(method, path, body, **more)
         assert got == status, (got, text)
         return json.loads(text or b"null")
 
     def execute(self, code: str, **more) -> list[dict]:
-        status, headers, text = self.ask("POST", "/execute", {"code": code, **more}, port=49999)
+        status, headers, text = self.request("POST", "/execute", {"code": code, **more}, port=49999)
         assert status == 200, text
         assert text.isascii() and b"\n\n" not in text
         return [line for line in map(json.loads, text.decode().splitlines()) if line not in ALIVE]
@@ -83,12 +83,12 @@ class Box:
         """The messages of a stream, and the last."""
         body = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", cmd], **more}, "stdin": False}).encode()
         sent = b"\0" + struct.pack(">I", len(body)) + body
-        status, _, text = self.ask("POST", "/process.Process/Start", sent, {"Content-Type": "application/connect+json", **(headers or {})})
+        status, _, text = self.request("POST", "/process.Process/Start", sent, {"Content-Type": "application/connect+json", **(headers or {})})
         assert status == 200, text
         return envelopes(text)
 
     def kill(self) -> None:
-        assert self.served.ask("DELETE", f"/sandboxes/{self.id}")[0] == 204
+        assert self.served.request("DELETE", f"/sandboxes/{self.id}")[0] == 204
 
 
 # What is said when nothing else was for long.
@@ -112,7 +112,7 @@ def boxed(served, **wishes):
     try:
         yield box
     finally:
-        served.ask("DELETE", f"/sandboxes/{box.id}")
+        served.request("DELETE", f"/sandboxes/{box.id}")
 
 
 def of(lines: list[dict], kind: str) -> list[dict]:
@@ -122,7 +122,7 @@ def of(lines: list[dict], kind: str) -> list[dict]:
 # ---- the control plane ----
 
 
-def test_a_sandbox_lives_and_dies(served):
+def test_sandbox_is_created_and_deleted(served):
     for prefix in ("", "/v2"):
         made = served.json("POST", f"{prefix}/sandboxes", {"timeout": 600, "metadata": {"who": "me & you"}}, status=201)
         box = made["sandboxID"]
@@ -132,36 +132,36 @@ def test_a_sandbox_lives_and_dies(served):
         assert info["metadata"] == {"who": "me & you"} and not info["allowInternetAccess"]
         assert served.json("POST", f"{prefix}/sandboxes/{box}/connect", {"timeout": 1000})["sandboxID"] == box
         assert served.json("GET", f"/sandboxes/{box}")["endAt"] > info["endAt"]
-        assert served.ask("POST", f"{prefix}/sandboxes/{box}/timeout", {"timeout": 300})[0] == 204
+        assert served.request("POST", f"{prefix}/sandboxes/{box}/timeout", {"timeout": 300})[0] == 204
         assert served.json("GET", f"/sandboxes/{box}")["endAt"] < info["endAt"]
         assert served.json("GET", f"{prefix}/sandboxes/{box}/metrics") == []
-        assert served.ask("DELETE", f"{prefix}/sandboxes/{box}")[0] == 204
+        assert served.request("DELETE", f"{prefix}/sandboxes/{box}")[0] == 204
         for method, path in (("DELETE", ""), ("GET", ""), ("POST", "/connect")):
             assert served.json(method, f"/sandboxes/{box}{path}", None if method == "GET" else {}, status=404)["code"] == 404
 
 
-def test_sandboxes_are_listed_by_pages_and_by_what_is_known_of_them(served):
+def test_sandboxes_are_listed_in_pages_and_by_metadata(served):
     with boxed(served, metadata={"n": "1"}) as a, boxed(served, metadata={"n": "2", "x": "="}) as b:
         assert {s["sandboxID"] for s in served.json("GET", "/v2/sandboxes")} == {a.id, b.id}
         assert [s["sandboxID"] for s in served.json("GET", "/v2/sandboxes?metadata=n%3D2%26x%3D%253D")] == [b.id]
         assert served.json("GET", "/v2/sandboxes?state=paused") == []
-        _, headers, first = served.ask("GET", "/v2/sandboxes?limit=1")
+        _, headers, first = served.request("GET", "/v2/sandboxes?limit=1")
         second = served.json("GET", f"/v2/sandboxes?limit=1&nextToken={headers['x-next-token']}")
         assert {json.loads(first)[0]["sandboxID"], second[0]["sandboxID"]} == {a.id, b.id}
 
 
-def test_a_sandbox_ends_at_its_time(served):
+def test_sandbox_ends_at_its_timeout(served):
     for wishes in ({"timeout": 5}, {}):
         box = Box(served, **wishes)
         if not wishes:
             assert of(box.execute("1"), "result")
-            assert served.ask("POST", f"/sandboxes/{box.id}/timeout", {"timeout": 1})[0] == 204
-        until(lambda: box.ask("GET", "/health")[0] == 502, "it does not end")
-        assert box.ask("POST", "/execute", {"code": "1"})[0] == 502
+            assert served.request("POST", f"/sandboxes/{box.id}/timeout", {"timeout": 1})[0] == 204
+        until(lambda: box.request("GET", "/health")[0] == 502, "it does not end")
+        assert box.request("POST", "/execute", {"code": "1"})[0] == 502
         assert served.json("GET", "/v2/sandboxes") == []
 
 
-def test_copies_of_a_sandbox(served):
+def test_sandbox_is_forked(served):
     with boxed(served, metadata={"a": "b"}) as box:
         box.execute("x = [1]")
         copies = served.json("POST", f"/sandboxes/{box.id}/fork", {"count": 2, "timeout": 60}, status=201)
@@ -193,8 +193,8 @@ def test_copies_of_a_sandbox(served):
         ({"envVars": {str(n): "x" * 32768 for n in range(3)}}, "64 KiB"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(one, wish, words):
-    status, _, text = one.ask("POST", "/sandboxes", wish)
+def test_unenforceable_wish_is_refused(one, wish, words):
+    status, _, text = one.request("POST", "/sandboxes", wish)
     assert status == 400 and words in json.loads(text)["message"], text
     assert one.json("GET", "/sandboxes") == []
 
@@ -207,7 +207,7 @@ def test_what_cannot_be_kept_is_refused(one, wish, words):
         {"network": {"denyOut": ["0.0.0.0/0"]}, "unknown": 1, "metadata": None},
     ],
 )
-def test_what_older_clients_always_send_is_taken(one, wish):
+def test_fields_of_older_clients_are_accepted(one, wish):
     wish.pop("autoPauseMemory", None)
     with boxed(one, **wish) as box:
         assert of(box.execute("1 + 1"), "result")[0]["text"] == "2"
@@ -219,13 +219,13 @@ def row(box: Box, field: str) -> dict:
     return found
 
 
-def test_hosts_that_a_client_names_are_allowed_and_no_others(served):
+def test_hosts_named_by_client_are_allowed(served):
     with serve(served.remit, *NETWORKED) as near, boxed(near, network={"allowOut": ["one.test", "*.two.test"], "denyOut": ["0.0.0.0/0"]}) as box:
         assert near.json("GET", f"/sandboxes/{box.id}")["allowInternetAccess"]
         assert row(box, "network_allow")["value"] == ["one.test:443", "one.test:80", "*.two.test:443", "*.two.test:80"]
 
 
-def test_a_client_can_have_less_network_than_the_server_and_not_more(served):
+def test_client_can_narrow_network_and_not_widen_it(served):
     path = served.remit.file("narrow-keys", "")
     path.unlink()
     key = served.remit("serve", "--keys", path, "--add-key", "narrow").stdout.strip()
@@ -233,7 +233,7 @@ def test_a_client_can_have_less_network_than_the_server_and_not_more(served):
     doc["keys"][0]["policy"] = {}
     path.write_text(json.dumps(doc))
     with serve(served.remit, "--keys", path) as narrow:
-        status, _, text = narrow.ask("POST", "/sandboxes", {"network": {"allowOut": ["one.test"]}}, token=key)
+        status, _, text = narrow.request("POST", "/sandboxes", {"network": {"allowOut": ["one.test"]}}, token=key)
         assert status == 400 and "network_allow" in json.loads(text)["message"], text
     with serve(served.remit, "--net", *NETWORKED) as wide:
         with boxed(wide, allow_internet_access=False) as box:
@@ -241,14 +241,14 @@ def test_a_client_can_have_less_network_than_the_server_and_not_more(served):
             assert of(box.execute("import socket\nsocket.socket()"), "error")[0]["name"] == "PermissionError"
         with boxed(wide, allow_internet_access=True) as box:
             assert not of(box.execute("import socket\nsocket.socket()"), "error")
-        status, _, text = wide.ask("POST", "/sandboxes", {"network": {"denyOut": ["8.8.8.8"]}})
+        status, _, text = wide.request("POST", "/sandboxes", {"network": {"denyOut": ["8.8.8.8"]}})
         assert status == 400 and "denyOut" in json.loads(text)["message"], text
 
 
 # ---- code ----
 
 
-def test_lines_of_an_execution(served):
+def test_execution_streams_its_lines(served):
     with boxed(served, envVars={"A": "sandbox"}) as box:
         lines = box.execute("import sys, os\nprint('x')\nprint('ü\U0001f600', end='')\nsys.stderr.write('e\\n')\nos.environ['A']")
         assert lines[0] == {"type": "number_of_executions", "execution_count": 1}
@@ -256,28 +256,28 @@ def test_lines_of_an_execution(served):
         assert "".join(line["text"] for line in of(lines, "stdout")) == "x\nü\U0001f600"
         assert [line["text"] for line in of(lines, "stderr")] == ["e\n"] and of(lines, "stdout")[0]["timestamp"]
         assert of(lines, "result") == [{"type": "result", "text": "sandbox", "is_main_result": True}]
-        (told,) = of(lines, "remit")
-        assert told["status"] == "ok" and told["denials"] == [] and any(r["field"] == "timeout" for r in told["enforcement"])
+        (report,) = of(lines, "remit")
+        assert report["status"] == "ok" and report["denials"] == [] and any(r["field"] == "timeout" for r in report["enforcement"])
         lines = box.execute("import socket\nsocket.socket()", env_vars={"A": "run"})
         assert lines[0]["execution_count"] == 2
         (error,) = of(lines, "error")
         assert error["name"] == "PermissionError" and "socket.socket()" in error["traceback"] and not of(lines, "stderr")
-        (told,) = of(lines, "remit")
-        assert told["denials"][0]["syscall"] == "socket" and "enforcement" not in told
+        (report,) = of(lines, "remit")
+        assert report["denials"][0]["syscall"] == "socket" and "enforcement" not in report
         assert of(box.execute("print(os.environ['A'])"), "stdout")[0]["text"] == "sandbox\n"
         assert of(box.execute("    x = 1\n    x"), "result")[0]["text"] == "1"
         assert of(box.execute("raise SystemExit(3)"), "error")[0]["name"] == "SystemExit"
         assert of(box.execute("a b"), "error")[0]["name"] == "SyntaxError"
 
 
-def test_what_code_shows_may_be_as_deep_as_can_be_read(one):
+def test_deep_result_is_accepted_up_to_readable_depth(one):
     with boxed(one) as box:
         code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
-        status, _, text = box.ask("POST", "/execute", {"code": code}, port=49999)
+        status, _, text = box.request("POST", "/execute", {"code": code}, port=49999)
         assert status == 200 and b"[" * 2040 in text and b"end_of_execution" in text, text[:500]
 
 
-def test_contexts(served):
+def test_contexts_have_separate_state(served):
     with boxed(served) as box:
         assert [c["id"] for c in box.json("GET", "/contexts")] == ["main"]
         made = box.json("POST", "/contexts", {"cwd": "/tmp", "language": None})
@@ -291,25 +291,25 @@ def test_contexts(served):
         assert of(box.execute("x", context_id=made["id"]), "error")[0]["name"] == "NameError"
         assert of(box.execute("x"), "result")[0]["text"] == "1"
         assert box.json("DELETE", f"/contexts/{made['id']}") is None
-        assert box.ask("POST", "/execute", {"code": "1", "context_id": made["id"]})[0] == 404
-        assert box.ask("DELETE", f"/contexts/{made['id']}")[0] == 404
+        assert box.request("POST", "/execute", {"code": "1", "context_id": made["id"]})[0] == 404
+        assert box.request("DELETE", f"/contexts/{made['id']}")[0] == 404
         assert "No such file" in box.json("POST", "/contexts", {"cwd": "/nowhere"}, status=400)["message"]
         for wrong in (5, ["/tmp"], "/tmp\0x", "/tmp" + "/." * 2048):
             assert "cwd" in box.json("POST", "/contexts", {"cwd": wrong}, status=400)["message"]
         assert [c["id"] for c in box.json("GET", "/contexts")] == ["main"]
 
 
-def test_requests_that_make_no_sense(one):
+def test_malformed_requests_are_refused(one):
     with boxed(one) as box:
         for body in ({"code": {"a": 1}}, {}, {"code": "1", "language": "r"}, {"code": "1", "context_id": "main", "language": "python"}, {"code": "1", "env_vars": {"A": 1}}, {"code": "a\0b"}):
-            assert box.ask("POST", "/execute", body)[0] == 400, body
+            assert box.request("POST", "/execute", body)[0] == 400, body
         for _ in range(63):
             box.json("POST", "/contexts", {})
-        assert box.ask("POST", "/contexts", {})[0] == 429
-        assert box.ask("POST", "/contexts", {"language": "javascript"})[0] == 400
+        assert box.request("POST", "/contexts", {})[0] == 429
+        assert box.request("POST", "/contexts", {"language": "javascript"})[0] == 400
 
 
-def test_a_client_that_leaves_interrupts_and_the_sandbox_lives_on(served):
+def test_leaving_client_interrupts_code_and_sandbox_lives_on(served):
     with boxed(served) as box:
         box.execute("x = 5")
         begin = time.monotonic()
@@ -319,16 +319,16 @@ def test_a_client_that_leaves_interrupts_and_the_sandbox_lives_on(served):
         assert time.monotonic() - begin < 30, "its timeout has interrupted it"
 
 
-def test_a_sandbox_that_is_killed_breaks_the_stream(served):
+def test_killed_sandbox_breaks_stream(served):
     box = Box(served)
     with box.executing("import time\nprint('on')\ntime.sleep(60)") as answer:
         box.kill()
         with pytest.raises(http.client.IncompleteRead):
             answer.read()
-    assert box.ask("GET", "/health", port=49999)[0] == 502
+    assert box.request("GET", "/health", port=49999)[0] == 502
 
 
-def test_a_jail_that_has_ended_says_so_until_a_context_is_restarted(served):
+def test_ended_jail_is_reported_until_context_restarts(served):
     with boxed(served) as box:
         box.execute("x = 1")
         assert of(box.execute("import os\nos._exit(3)"), "error")
@@ -343,25 +343,25 @@ def test_a_jail_that_has_ended_says_so_until_a_context_is_restarted(served):
 # ---- who may ----
 
 
-def test_a_sandbox_is_its_client_s(served):
+def test_sandbox_accepts_only_its_client(served):
     with boxed(served) as box:
         named = {"E2b-Sandbox-Id": box.id}
         run = {"code": "1"}
         for headers in ({}, {"X-Access-Token": "wrong"}, {"X-Access-Token": box.about["envdAccessToken"][:-1]}, {"X-API-KEY": "e2b_" + "0" * 40}):
-            assert served.ask("POST", "/execute", run, {**named, **headers}, token="")[0] == 401, headers
+            assert served.request("POST", "/execute", run, {**named, **headers}, token="")[0] == 401, headers
         for headers in ({"E2B-Traffic-Access-Token": box.about["trafficAccessToken"]}, {"X-API-KEY": "e2b_" + served.token}):
-            assert served.ask("POST", "/execute", run, {**named, **headers}, token="")[0] == 200, headers
-        assert served.ask("POST", "/execute", run, token="")[0] == 400
-        assert served.ask("GET", "/sandboxes", token="wrong")[0] == 401
+            assert served.request("POST", "/execute", run, {**named, **headers}, token="")[0] == 200, headers
+        assert served.request("POST", "/execute", run, token="")[0] == 400
+        assert served.request("GET", "/sandboxes", token="wrong")[0] == 401
         for host in (f"49999-{box.id}.{DOMAIN}", f"49983-{box.id}.{DOMAIN}:80"):
             headers = {"Host": host, "X-Access-Token": box.about["envdAccessToken"]}
-            assert served.ask("POST", "/execute", run, headers, token="")[0] == 200
-        assert served.ask("GET", "/health", headers={"Host": f"49999-{box.id}.{DOMAIN}"})[2] == b"OK"
-        assert served.ask("GET", "/health", headers={"Host": f"49983-{box.id}.{DOMAIN}"})[0] == 204
-        assert served.ask("POST", "/execute", run, {"Host": f"49999-{box.id}.elsewhere.test"})[0] == 421
+            assert served.request("POST", "/execute", run, headers, token="")[0] == 200
+        assert served.request("GET", "/health", headers={"Host": f"49999-{box.id}.{DOMAIN}"})[2] == b"OK"
+        assert served.request("GET", "/health", headers={"Host": f"49983-{box.id}.{DOMAIN}"})[0] == 204
+        assert served.request("POST", "/execute", run, {"Host": f"49999-{box.id}.elsewhere.test"})[0] == 421
 
 
-def test_another_key_s_sandbox_is_not_there(served, stage):
+def test_sandbox_of_another_key_is_not_found(served, stage):
     remit = served.remit
     path = remit.folder / "e2b-keys"
     path.unlink(missing_ok=True)
@@ -370,10 +370,10 @@ def test_another_key_s_sandbox_is_not_there(served, stage):
         box = two.json("POST", "/sandboxes", {}, status=201, token=keys[0])
         assert two.json("GET", "/sandboxes", token=keys[1]) == []
         for method, tail in (("GET", ""), ("DELETE", ""), ("POST", "/fork"), ("POST", "/connect"), ("GET", "/metrics")):
-            assert two.ask(method, f"/sandboxes/{box['sandboxID']}{tail}", token=keys[1])[0] == 404
+            assert two.request(method, f"/sandboxes/{box['sandboxID']}{tail}", token=keys[1])[0] == 404
         named = {"E2b-Sandbox-Id": box["sandboxID"]}
-        assert two.ask("POST", "/execute", {"code": "1"}, named, token=keys[1])[0] == 401
-        assert two.ask("POST", "/execute", {"code": "1"}, named, token=keys[0])[0] == 200
+        assert two.request("POST", "/execute", {"code": "1"}, named, token=keys[1])[0] == 401
+        assert two.request("POST", "/execute", {"code": "1"}, named, token=keys[0])[0] == 200
 
 
 @contextlib.contextmanager
@@ -392,38 +392,38 @@ def limited(served, **limits):
     path.unlink()
 
 
-def test_copies_of_a_sandbox_are_within_the_key_s_concurrency(served):
+def test_forks_count_against_key_concurrency(served):
     with limited(served, concurrency=3) as (few, box):
         for count in (3, 8):
             assert "at most 3" in few.json("POST", f"/sandboxes/{box}/fork", {"count": count}, status=429)["message"]
         assert len(few.json("GET", "/sandboxes")) == 1
         assert all("sandbox" in copy for copy in few.json("POST", f"/sandboxes/{box}/fork", {"count": 2}, status=201))
-        assert few.ask("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
+        assert few.request("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
 
 
-def test_copies_of_a_sandbox_are_within_the_key_s_memory(served):
+def test_forks_count_against_key_memory(served):
     with limited(served, memory_bytes="1200M") as (few, box):  # the default of a policy is 512M
         assert "memory" in few.json("POST", f"/sandboxes/{box}/fork", {"count": 2}, status=429)["message"]
         few.json("POST", f"/sandboxes/{box}/fork", {"count": 1}, status=201)
-        assert few.ask("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
+        assert few.request("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
 
 
-def test_copies_that_are_asked_for_at_once_are_within_the_key_s_concurrency(served):
+def test_concurrent_forks_count_against_key_concurrency(served):
     """Each request alone would be, and their copies are made one after the other."""
     with limited(served, concurrency=5) as (few, box):
         answers = []
-        askers = [threading.Thread(target=lambda: answers.append(few.ask("POST", f"/sandboxes/{box}/fork", {"count": 4}))) for _ in range(3)]
-        for asker in askers:
-            asker.start()
-        for asker in askers:
-            asker.join()
+        threads = [threading.Thread(target=lambda: answers.append(few.request("POST", f"/sandboxes/{box}/fork", {"count": 4}))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         made = [copy for status, _, text in answers if status == 201 for copy in json.loads(text)]
         assert len(answers) == 3 and sum("sandbox" in copy for copy in made) == 4, answers
         assert all("at most 5" in copy["error"]["message"] for copy in made if "sandbox" not in copy), made
         assert len(few.json("GET", "/sandboxes")) == 5
 
 
-def test_nothing_is_read_of_who_may_not_ask(one):
+def test_body_of_unauthorized_request_is_not_read(one):
     with boxed(one) as box:
         for named in ("", f"E2b-Sandbox-Id: {box.id}\r\n", "E2b-Sandbox-Id: ../../x\r\n", f"E2b-Sandbox-Id: {'a' * 5000}\r\n"):
             for path in ("/execute", "/files?path=x", "/process.Process/Start", "/filesystem.Filesystem/Stat", "/contexts"):
@@ -432,11 +432,11 @@ def test_nothing_is_read_of_who_may_not_ask(one):
                 assert status in (400, 401, 502), (path, named[:40], status)
         named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"]}
         for body in (b"", b"\0\0\0\0", b"\0\xff\xff\xff\xff{}", b"\1\0\0\0\2{}", b"\0\0\0\0\2[]", b"\0\0\1\x86\xa0" + b"[" * 100_000):
-            status, _, text = one.ask("POST", "/process.Process/Start", body, {**named, "Content-Type": "application/connect+json"}, token="")
+            status, _, text = one.request("POST", "/process.Process/Start", body, {**named, "Content-Type": "application/connect+json"}, token="")
             assert status == 200 and envelopes(text)[-1]["error"]["code"] == "invalid_argument", text
-        assert box.ask("POST", "/execute", b"[" * 90_000, {"Content-Type": "application/json"})[0] == 400
-        assert box.ask("POST", "/execute", {"code": "1"}, {"Content-Type": "text/plain"})[0] == 415
-        assert box.ask("GET", "/files?path=%00")[0] == 400
+        assert box.request("POST", "/execute", b"[" * 90_000, {"Content-Type": "application/json"})[0] == 400
+        assert box.request("POST", "/execute", {"code": "1"}, {"Content-Type": "text/plain"})[0] == 415
+        assert box.request("GET", "/files?path=%00")[0] == 400
         assert of(box.execute("1"), "result")
 
 
@@ -451,24 +451,24 @@ def form(*files: tuple[str, bytes]) -> tuple[bytes, dict]:
 def test_files_are_uploaded_and_read(served):
     with boxed(served) as box:
         bytes_of_it = bytes(range(256)) * 1000
-        status, _, text = box.ask("POST", "/files?path=a/b.bin&username=user", *form(("ignored", bytes_of_it)))
+        status, _, text = box.request("POST", "/files?path=a/b.bin&username=user", *form(("ignored", bytes_of_it)))
         assert (status, json.loads(text)) == (200, [{"name": "b.bin", "type": "file", "path": "/workspace/a/b.bin"}])
-        assert box.ask("GET", "/files?path=/home/user/a/b.bin")[2] == bytes_of_it
-        status, _, text = box.ask("POST", "/files", *form(("one", b"1"), ("d/two", b"")))
+        assert box.request("GET", "/files?path=/home/user/a/b.bin")[2] == bytes_of_it
+        status, _, text = box.request("POST", "/files", *form(("one", b"1"), ("d/two", b"")))
         assert [f["path"] for f in json.loads(text)] == ["/workspace/one", "/workspace/d/two"]
-        assert box.ask("POST", "/files?path=raw", b"raw", {"Content-Type": "application/octet-stream"})[0] == 200
+        assert box.request("POST", "/files?path=raw", b"raw", {"Content-Type": "application/octet-stream"})[0] == 200
         assert of(box.execute("print(open('raw').read(), open('one').read())"), "stdout")[0]["text"] == "raw 1\n"
-        assert box.ask("GET", "/files?path=nope")[0] == 404
-        assert box.ask("GET", "/files?path=a")[0] == 400
-        assert box.ask("POST", "/files?path=/usr/x", *form(("x", b"x")))[0] == 400
-        assert box.ask("POST", "/files", b"--XX\r\nbroken", {"Content-Type": "multipart/form-data; boundary=XX"})[0] == 400
-        assert box.ask("GET", "/files")[0] == 400
+        assert box.request("GET", "/files?path=nope")[0] == 404
+        assert box.request("GET", "/files?path=a")[0] == 400
+        assert box.request("POST", "/files?path=/usr/x", *form(("x", b"x")))[0] == 400
+        assert box.request("POST", "/files", b"--XX\r\nbroken", {"Content-Type": "multipart/form-data; boundary=XX"})[0] == 400
+        assert box.request("GET", "/files")[0] == 400
 
 
-def test_files_larger_than_one_answer(one):
+def test_file_larger_than_one_answer_is_read(one):
     with boxed(one) as box:
         box.execute("f = open('big', 'wb')\nfor i in range(70): f.write(bytes([i]) * (1 << 20))\nf.close()")
-        got = box.ask("GET", "/files?path=big")[2]
+        got = box.request("GET", "/files?path=big")[2]
         if len(got) != 70 << 20:  # a smaller disk
             assert got.startswith(b'{"code"') or len(got) < 70 << 20
         else:
@@ -477,17 +477,17 @@ def test_files_larger_than_one_answer(one):
 
 def test_signed_addresses_need_no_token(served):
     with boxed(served) as box, boxed(served):
-        box.ask("POST", "/files?path=x", *form(("x", b"signed")))
+        box.request("POST", "/files?path=x", *form(("x", b"signed")))
 
         def signature(*parts: str) -> str:
             return "v1_" + base64.b64encode(hashlib.sha256(":".join(parts).encode()).digest()).decode().rstrip("=").replace("+", "%2B").replace("/", "%2F")
 
         token = box.about["envdAccessToken"]
         right = signature("x", "read", "", token)
-        assert served.ask("GET", f"/files?path=x&signature={right}", token="")[2] == b"signed"
+        assert served.request("GET", f"/files?path=x&signature={right}", token="")[2] == b"signed"
         later = str(int(time.time()) + 600)
         right = signature("x", "read", "user", token, later)
-        assert served.ask("GET", f"/files?path=x&username=user&signature={right}&signature_expiration={later}", token="")[2] == b"signed"
+        assert served.request("GET", f"/files?path=x&username=user&signature={right}&signature_expiration={later}", token="")[2] == b"signed"
         past = str(int(time.time()) - 5)
         wrong = [
             ("GET", f"/files?path=x&signature={signature('x', 'read', '', token, past)}&signature_expiration={past}"),
@@ -499,17 +499,17 @@ def test_signed_addresses_need_no_token(served):
             ("POST", f"/files?path=x&username=y:read:&signature={signature('x:write:y', 'read', '', token)}"),
             ("POST", f"/files?path=x&username=y%3Aread%3Auser&signature={signature('x:write:y', 'read', 'user', token)}"),
         ]
-        box.ask("POST", "/files?path=x:write:y", *form(("x", b"colons")))
+        box.request("POST", "/files?path=x:write:y", *form(("x", b"colons")))
         right = signature("x:write:y", "read", "user", token)
-        assert served.ask("GET", f"/files?path=x:write:y&username=user&signature={right}", token="")[2] == b"colons"
+        assert served.request("GET", f"/files?path=x:write:y&username=user&signature={right}", token="")[2] == b"colons"
         for method, path in wrong:
             for headers in ({}, {"E2b-Sandbox-Id": box.id}):
                 body = form(("x", b"changed")) if method == "POST" else (None, {})
-                assert served.ask(method, path, body[0], {**headers, **body[1]}, token="")[0] in (400, 401), path
-        assert box.ask("GET", "/files?path=x")[2] == b"signed"
+                assert served.request(method, path, body[0], {**headers, **body[1]}, token="")[0] in (400, 401), path
+        assert box.request("GET", "/files?path=x")[2] == b"signed"
 
 
-def test_the_filesystem_service(served):
+def test_filesystem_service_handles_its_requests(served):
     with boxed(served) as box:
 
         def call(name: str, status: int = 200, **message):
@@ -518,7 +518,7 @@ def test_the_filesystem_service(served):
         made = call("MakeDir", path="d/e")["entry"]
         assert made["type"] == "FILE_TYPE_DIRECTORY" and made["path"] == "/workspace/d/e" and made["permissions"] == "drwxr-xr-x"
         assert call("MakeDir", 409, path="d/e")["code"] == "already_exists"
-        box.ask("POST", "/files?path=d/f", *form(("x", b"12345")))
+        box.request("POST", "/files?path=d/f", *form(("x", b"12345")))
         file = call("Stat", path="/home/user/d/f")["entry"]
         assert (file["size"], file["name"], file["type"]) == ("5", "f", "FILE_TYPE_FILE"), file
         assert [e["name"] for e in call("ListDir", path="/home/user", depth=2)["entries"]] == ["d", "e", "f"]
@@ -532,7 +532,7 @@ def test_the_filesystem_service(served):
         assert call("MakeDir", 403, path="/usr/x")["code"] == "permission_denied"
 
 
-def test_folders_are_watched_by_asking_and_not_without_end(one):
+def test_watchers_are_polled_and_limited_in_number(one):
     with boxed(one) as box:
 
         def call(name: str, status: int = 200, **message):
@@ -549,20 +549,20 @@ def test_folders_are_watched_by_asking_and_not_without_end(one):
         for name in ("GetWatcherEvents", "RemoveWatcher"):
             assert call(name, 404, watcherId=ids[1])["code"] == "not_found" and call(name, 404, watcherId=5)["code"] == "not_found"
         with boxed(one) as other:  # another sandbox's is not there
-            assert other.ask("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
+            assert other.request("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
 
 
 # ---- commands ----
 
 
-def test_commands_are_not_for_a_sandbox_that_may_start_no_programs(served):
+def test_commands_need_subprocess_permission(served):
     with boxed(served) as box:
         (last,) = box.command("echo hi")
         assert last["last"] and last["error"]["code"] == "permission_denied" and "subprocess_execution" in last["error"]["message"]
         assert box.json("POST", "/process.Process/List", {}) == {"processes": []}
 
 
-def test_commands(one):
+def test_commands_run_with_environment_folder_and_timeout(one):
     with boxed(one, envVars={"A": "1"}) as box:
         events = box.command("echo out; echo err >&2; echo $A $B; pwd; exit 3", envs={"B": "2"}, cwd="/tmp")
         assert events[0]["event"]["start"]["pid"] > 0
@@ -581,13 +581,13 @@ def test_commands(one):
         assert base64.b64decode(box.command("echo '\"\"\"'\"\\n{}%s\"")[1]["event"]["data"]["stdout"]).startswith(b'"""')
 
 
-def test_a_message_that_would_keep_all_others_waiting_is_refused(one):
+def test_large_stream_message_is_refused(one):
     """Thirty megabytes of lists of nothing took four seconds, in the thread that everybody's requests wait for."""
     with boxed(one) as box:
         body = json.dumps({"path": ".", "process": {"cmd": "true", "args": []}, "more": "x" * (1 << 20)}).encode()
         for path in ("/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"):
             sent = b"\0" + struct.pack(">I", len(body)) + body
-            assert box.ask("POST", path, sent, {"Content-Type": "application/connect+json"})[0] == 413
+            assert box.request("POST", path, sent, {"Content-Type": "application/connect+json"})[0] == 413
 
 
 def kill_the_command(box) -> int:
@@ -598,7 +598,7 @@ def kill_the_command(box) -> int:
     return running[0]["pid"]
 
 
-def test_a_command_that_waits_for_its_turn_is_killed_as_well(one):
+def test_command_waiting_for_its_turn_is_killed(one):
     with boxed(one) as box:
         found = {}
         thread = threading.Thread(target=lambda: found.update(events=box.command("sleep 30")))
@@ -611,7 +611,7 @@ def test_a_command_that_waits_for_its_turn_is_killed_as_well(one):
         assert ended["event"]["end"]["status"] == "signal: 9" and ended["event"]["end"]["exited"] is False, found
 
 
-def test_a_command_is_killed_by_its_number(one):
+def test_command_is_killed_by_its_pid(one):
     with boxed(one) as box:
         found = {}
         thread = threading.Thread(target=lambda: found.update(events=box.command("sleep 30")))
@@ -655,35 +655,35 @@ def started(box, cmd: str, stdin: bool = False, **more):
     return answer, event(answer)["event"]["start"]["pid"]
 
 
-def test_a_command_outlives_its_client_and_is_found_by_its_tag(one):
+def test_command_outlives_its_client_and_is_found_by_tag(one):
     with boxed(one) as box:
         answer, pid = started(box, "read word; echo $word; sleep 60", stdin=True, tag="mine")
         answer.close()
         assert [(p["pid"], p["tag"]) for p in box.json("POST", "/process.Process/List", {})["processes"]] == [(pid, "mine")]
-        hearers = [stream(box, "/process.Process/Connect", {"process": {"tag": "mine"}}) for _ in range(8)]
-        for h in hearers:
-            assert event(h)["event"]["start"]["pid"] == pid
+        readers = [stream(box, "/process.Process/Connect", {"process": {"tag": "mine"}}) for _ in range(8)]
+        for reader in readers:
+            assert event(reader)["event"]["start"]["pid"] == pid
         many = stream(box, "/process.Process/Connect", {"process": {"pid": pid}})
         assert event(many) and event(many)["error"]["code"] == "resource_exhausted"
         box.json("POST", "/process.Process/SendInput", {"process": {"tag": "mine"}, "input": {"stdin": base64.b64encode(b"later\n").decode()}})
-        for h in hearers:
-            assert base64.b64decode(event(h)["event"]["data"]["stdout"]) == b"later\n"
+        for reader in readers:
+            assert base64.b64decode(event(reader)["event"]["data"]["stdout"]) == b"later\n"
         box.json("POST", "/process.Process/SendSignal", {"process": {"tag": "mine"}, "signal": "SIGNAL_SIGTERM"})
-        for h in hearers:
-            assert ending(h) == {"exitCode": -1, "exited": False, "status": "signal: 9", "error": "signal: 9"} and event(h) == {}
-            h.close()
+        for reader in readers:
+            assert ending(reader) == {"exitCode": -1, "exited": False, "status": "signal: 9", "error": "signal: 9"} and event(reader) == {}
+            reader.close()
         assert box.json("POST", "/process.Process/List", {}) == {"processes": []}
         assert of(box.execute("1"), "result")
 
 
-def test_input_is_for_commands_that_read_and_no_more_than_the_policy_allows(one):
+def test_command_input_is_limited_and_only_for_commands_that_read(one):
     with boxed(one) as box:
 
-        def give(pid: int, data: bytes, status: int = 200):
+        def send(pid: int, data: bytes, status: int = 200):
             return box.json("POST", "/process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(data).decode()}}, status=status)
 
         answer, pid = started(box, "cat", stdin=True)
-        give(pid, b"x" * 300_000)
+        send(pid, b"x" * 300_000)
         got = b""
         while len(got) < 300_000:
             got += base64.b64decode(event(answer)["event"]["data"]["stdout"])
@@ -693,19 +693,19 @@ def test_input_is_for_commands_that_read_and_no_more_than_the_policy_allows(one)
         assert event(answer)["event"]["end"]["exitCode"] == 0
         answer.close()
         answer, pid = started(box, "sleep 60")
-        assert give(pid, b"x", 400)["code"] == "failed_precondition"
+        assert send(pid, b"x", 400)["code"] == "failed_precondition"
         box.json("POST", "/process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
         answer.close()
-        assert give(pid + 1000, b"x", 404)["code"] == "not_found"
+        assert send(pid + 1000, b"x", 404)["code"] == "not_found"
         # Who does not read is not waited for without end, and leaves the next command nothing.
         answer, pid = started(box, "exec 0<&-; sleep 5", stdin=True)
-        give(pid, b"never read\n")
+        send(pid, b"never read\n")
         assert event(answer)["event"]["end"]["exitCode"] == 0
         answer.close()
         assert box.command("cat")[-2]["event"]["end"]["exitCode"] == 0
 
 
-def test_requests_whose_input_nobody_reads_are_not_without_number(one):
+def test_requests_with_unread_input_are_limited_in_number(one):
     """Each is a thread of the server, also when its client has left, and other keys need threads too."""
     with boxed(one) as box:
         first, ahead = started(box, "sleep 60")
@@ -729,7 +729,7 @@ def test_requests_whose_input_nobody_reads_are_not_without_number(one):
         waits.close()
 
 
-def test_what_a_watcher_remembers_is_bounded(one):
+def test_watcher_s_memory_is_bounded(one):
     with boxed(one) as box:
         box.execute("import os\nd = '/'.join(['d' * 250] * 8)\nos.makedirs(d)\nfor i in range(1500): open(f'{d}/{i}', 'w').close()")
         got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
@@ -737,7 +737,7 @@ def test_what_a_watcher_remembers_is_bounded(one):
         assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
 
 
-def test_watchers_that_wait_end_with_their_sandbox(one):
+def test_waiting_watchers_end_with_their_sandbox(one):
     with boxed(one) as box:
         waiting = [stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."}) for _ in range(8)]
         for w in waiting:
@@ -764,7 +764,7 @@ def can_bind(s: socket.socket, port: int) -> bool:
     return True
 
 
-def test_clients_in_debug_mode_have_a_sandbox_without_asking(stage):
+def test_debug_mode_gives_sandbox_without_creating_one(stage):
     remit = make_remit(users()[-1], stage)
     refused = remit("serve", "--e2b-debug")
     assert refused.returncode == 2 and "--open" in refused.stderr, refused.stderr
@@ -776,8 +776,8 @@ def test_clients_in_debug_mode_have_a_sandbox_without_asking(stage):
     with serve(remit, "--open", "--e2b-debug"):
         code, files = (Served(None, port, "") for port in (49999, 49983))
         for i in (1, 2):
-            _, _, text = code.ask("POST", "/execute", {"code": f"x = {i}\nx"}, token="")
+            _, _, text = code.request("POST", "/execute", {"code": f"x = {i}\nx"}, token="")
             assert of([json.loads(line) for line in text.splitlines()], "result")[0]["text"] == str(i)
-        assert files.ask("POST", "/files?path=a", *form(("a", b"a")), token="")[0] == 200
-        assert files.ask("GET", "/files?path=a", headers={"E2b-Sandbox-Id": "debug_sandbox_id"}, token="")[2] == b"a"
-        assert files.ask("GET", "/health", token="")[0] == 204 and code.ask("GET", "/health", token="")[0] == 200
+        assert files.request("POST", "/files?path=a", *form(("a", b"a")), token="")[0] == 200
+        assert files.request("GET", "/files?path=a", headers={"E2b-Sandbox-Id": "debug_sandbox_id"}, token="")[2] == b"a"
+        assert files.request("GET", "/health", token="")[0] == 204 and code.request("GET", "/health", token="")[0] == 200

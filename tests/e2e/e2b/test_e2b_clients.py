@@ -42,7 +42,7 @@ def copied(served, name: str) -> pathlib.Path:
     return pathlib.Path(shutil.copy(HERE / name, served.remit.folder))
 
 
-def say(served, *argv) -> str:
+def output_of(served, *argv) -> str:
     """What a program of its own user prints, told of the server by its environment."""
     here = f"http://127.0.0.1:{served.port}"
     env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here}
@@ -54,10 +54,10 @@ def say(served, *argv) -> str:
 
 
 def run(served, *argv) -> dict:
-    return json.loads(say(served, *argv).splitlines()[-1])
+    return json.loads(output_of(served, *argv).splitlines()[-1])
 
 
-def test_the_client_of_npm(served):
+def test_npm_client_works(served):
     try:
         made = packages.folder("e2b")
     except packages.Unavailable as e:
@@ -74,10 +74,10 @@ def test_the_client_of_npm(served):
     assert (seen["interrupted"], seen["after"], seen["again"]) == ("TimeoutError", "42", "41")
     assert seen["listed"] == [True] and seen["info"] == ["running", True]
     assert seen["killed"][0] is True and seen["killed"][1] == "TimeoutError" and "killed" in seen["killed"][2] and seen["killed"][3:] == [False, False]
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
 
 
-def test_the_client_of_pypi(served):
+def test_pypi_client_works(served):
     python = venvs.framework("e2b")
     seen = run(served, python, "-c", UNTIL_THE_LAST_LINE, copied(served, "e2b_client.py"))
     assert seen["run"] == ["42", ["hello\n"], ["hello\n"]]
@@ -91,7 +91,7 @@ def test_the_client_of_pypi(served):
     assert (seen["interrupted"], seen["after"]) == ("TimeoutException", "42")
     assert seen["info"] == [{"test": "py"}, True, [True]] and seen["killed"] == [True, False, False]
     assert seen["async"] == [["1", "2", "3"], "w", "hi\n"]
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def one(stage):
         yield s
 
 
-def test_what_the_client_of_npm_does_with_commands_and_folders(one):
+def test_npm_client_runs_commands_and_watches_folders(one):
     made = packages.folder("e2b")
     seen = run(one, packages.node(made), copied(one, "e2b_more.mjs"), made)
     assert seen["stdin"] == "one\ntü\nend\n" and seen["place"] == "b\n/tmp\n"
@@ -113,10 +113,10 @@ def test_what_the_client_of_npm_does_with_commands_and_folders(one):
     assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
     assert missing == "FileNotFoundError"
     assert seen["pages"] == [2, 1] and seen["life"] == [True, True, []] and seen["end"] == [True, "SandboxNotFoundError", 1]
-    one.wait_for_no_rooms()
+    one.wait_for_no_hosted_sessions()
 
 
-def test_what_the_client_of_pypi_does_with_commands_and_folders(one):
+def test_pypi_client_runs_commands_and_watches_folders(one):
     seen = run(one, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, copied(one, "e2b_more.py"))
     assert seen["stdin"] == "one\ntü\nend\n" and seen["place"] == "b\n/tmp\n"
     assert seen["again"] == [True, "echo 1", "1\n", REST, "CommandExitException"] and seen["gone"] == "NotFoundException"
@@ -131,7 +131,7 @@ def test_what_the_client_of_pypi_does_with_commands_and_folders(one):
     assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]
     assert seen["life"] == [True, True] and seen["info"] == ["1", "code-interpreter-v1", True, True, "running"]
     assert seen["metrics"] == [] and seen["pause"] == "SandboxException" and seen["end"] == [True, "SandboxNotFoundException"]
-    one.wait_for_no_rooms()
+    one.wait_for_no_hosted_sessions()
 
 
 FORKS = {
@@ -156,13 +156,13 @@ await Promise.all([...forks, box].map((b) => b.kill()));
 }
 
 
-def test_a_sandbox_is_forked_by_both_clients(one):
+def test_sandbox_is_forked_by_both_clients(one):
     with serve(one.remit) as plain:  # programs and copies do not go together
         plain.remit = one.remit
         made = packages.folder("e2b")
-        assert say(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("forks.py", FORKS["python"])) == "42 43 41\n"
-        assert say(plain, packages.node(made), one.remit.file("forks.mjs", FORKS["js"]), made) == "42 43 41\n"
-        plain.wait_for_no_rooms()
+        assert output_of(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("forks.py", FORKS["python"])) == "42 43 41\n"
+        assert output_of(plain, packages.node(made), one.remit.file("forks.mjs", FORKS["js"]), made) == "42 43 41\n"
+        plain.wait_for_no_hosted_sessions()
 
 
 def shown(kind: str) -> tuple[str, str]:
@@ -172,17 +172,17 @@ def shown(kind: str) -> tuple[str, str]:
     return found
 
 
-def test_the_programs_of_the_document(served):
+def test_programs_of_document_print_what_it_shows(served):
     """Started with no more than `remit serve` has of itself."""
     with serve(served.remit) as plain:
         plain.remit = served.remit
         code, wanted = shown("python")
-        assert say(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, served.remit.file("shown.py", code)) == wanted
+        assert output_of(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, served.remit.file("shown.py", code)) == wanted
         code, wanted = shown("js")
         made = packages.folder("e2b")
         path = served.remit.file("shown.mjs", code)
         links = path.parent / "node_modules"
         links.unlink(missing_ok=True)
         links.symlink_to(made / "node_modules")
-        assert say(plain, packages.node(made), path) == wanted
+        assert output_of(plain, packages.node(made), path) == wanted
         links.unlink()

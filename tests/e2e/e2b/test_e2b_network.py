@@ -89,13 +89,13 @@ def clients(world, remit, *flags):
         def start(*argv) -> subprocess.Popen:
             return subprocess.Popen([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-        def say(*argv) -> dict:
+        def run_client(*argv) -> dict:
             done = subprocess.run([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
             return json.loads(done.stdout.splitlines()[-1])
 
-        say.start = start
-        yield say
+        run_client.start = start
+        yield run_client
     written = log.read_text()
     log.unlink()
     assert "/sandboxes" in written and "s3cr3t" not in written
@@ -105,10 +105,10 @@ def keys(seen):
     return {line.split()[2]: " ".join(line.split()[3:]) for line in requests(seen)}
 
 
-def test_headers_of_the_client_of_pypi_arrive_and_are_nowhere_else(remit, world):
+def test_pypi_client_s_headers_reach_only_the_host(remit, world):
     mark = world.mark()
-    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
-        seen = say(venvs.framework("e2b"), "-c", PYTHON, API, INNER, SECRET, LOOK)
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as run_client:
+        seen = run_client(venvs.framework("e2b"), "-c", PYTHON, API, INNER, SECRET, LOOK)
     assert seen["text"] == seen["again"] == "[200, 200, 'URLError', False]", seen
     assert keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
     assert len(requests(world.seen(mark))) == 4, "a fresh jail has them too"
@@ -119,20 +119,20 @@ def test_headers_of_the_client_of_pypi_arrive_and_are_nowhere_else(remit, world)
         assert name == "SandboxException" and word in message, (word, message)
 
 
-def test_headers_of_the_client_of_npm_arrive_too(remit, world):
+def test_npm_client_s_headers_reach_only_the_host(remit, world):
     mark = world.mark()
     made = packages.folder("e2b")
-    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
-        seen = say(packages.node(made), remit.file("rules.mjs", JS), made, API, INNER, SECRET, LOOK)
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as run_client:
+        seen = run_client(packages.node(made), remit.file("rules.mjs", JS), made, API, INNER, SECRET, LOOK)
     assert seen["text"] == "[200, 200, 'URLError', False]" and keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
     assert "s3cr3t" not in seen["info"] and "fixed when it is made" in seen["late"]
 
 
-def test_no_process_of_a_jail_has_a_header_in_its_memory(remit, world):
+def test_header_is_in_no_jail_process_s_memory(remit, world):
     """Nor has the first one, which begins as a copy of the keeper."""
     code = PYTHON.split("raw = ")[0] + "box.run_code(look); print('begun', flush=True); input(); box.kill(); os._exit(0)"
-    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
-        with say.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as run_client:
+        with run_client.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
             assert client.stdout.readline() == "begun\n"
             found, read = {}, set()
             for pid in processes(remit.command):
@@ -146,7 +146,7 @@ def test_no_process_of_a_jail_has_a_header_in_its_memory(remit, world):
     assert any(name.startswith("python") for name in read), read
 
 
-def test_a_key_s_policy_is_the_most_also_for_headers(remit, world):
+def test_key_policy_limits_headers(remit, world):
     """Whose key has no network gets none by naming a header."""
     path = remit.folder / "e2b-network-keys.json"
     path.unlink(missing_ok=True)
@@ -155,6 +155,6 @@ def test_a_key_s_policy_is_the_most_also_for_headers(remit, world):
     document["keys"][0] |= {"policy": OWN, "free": []}
     path.write_text(json.dumps(document))
     code = PYTHON.split("box = Sandbox")[0] + "print(json.dumps([failed(rules={h: header(secret)}, allow_out=[h]) for h in (api, inner)]))"
-    with clients(world, remit, "--keys", path) as say:
-        (name, message), fine = say("env", f"E2B_API_KEY=e2b_{key}", venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK)
+    with clients(world, remit, "--keys", path) as run_client:
+        (name, message), fine = run_client("env", f"E2B_API_KEY=e2b_{key}", venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK)
     assert name == "SandboxException" and "network_allow" in message and "s3cr3t" not in message and fine is None

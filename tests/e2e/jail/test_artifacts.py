@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 from conftest import enforced
-from leftovers import gone, groups, mounts, named
+from leftovers import groups, mounts, remaining, threads_named
 from shared_keeper import SharedKeeper
 
 SLOW = ("--timeout", "110s", "--cpu", "110s", "--export-time", "110s")
@@ -82,7 +82,7 @@ def quick(remit):
     return Place(remit, remit.json)
 
 
-def test_what_matches_leaves(place):
+def test_matching_files_are_exported(place):
     result = place(
         "import os; os.makedirs('out/deep'); open('a.csv', 'w').write('x,y'); open('b.txt', 'w').write('b')\n"
         "open('out/deep/c.bin', 'wb').write(bytes(range(256)) * 1000); open('.hidden.csv', 'w'); open('out/e', 'w')\n"
@@ -104,7 +104,7 @@ for folder in ('.', 'sub', '.dot'):
 HEAD = "it could make a git repository (a pattern that ends in HEAD allows it)"
 
 
-def test_a_repository_of_git_leaves_without_its_head(place):
+def test_git_repository_is_exported_without_head(place):
     """FS-W8: git would obey its config, as soon as somebody stands in the folder."""
     place(REPOSITORY)
     assert place.skipped() == {"HEAD": HEAD, "sub/HEAD": HEAD}
@@ -118,7 +118,7 @@ def test_a_repository_of_git_leaves_without_its_head(place):
     assert place.skipped() == {} and set(place.files()) == {"HEAD", "sub/HEAD"}
 
 
-def test_the_fields_are_promised_only_if_files_may_leave(remit, quick):
+def test_artifact_fields_are_enforced_only_with_export_paths(remit, quick):
     result = quick("open('a', 'w')")
     fields = ("artifact_file_bytes", "artifact_bytes", "artifact_files", "artifact_depth", "artifact_time")
     assert enforced(result, "artifact_export_paths") == ["openat2"]
@@ -141,14 +141,14 @@ def test_the_fields_are_promised_only_if_files_may_leave(remit, quick):
         ("while True: print('x' * 10000)", "output_limit"),
     ],
 )
-def test_files_leave_whatever_the_ending(place, ending, status):
+def test_files_are_exported_whatever_the_ending(place, ending, status):
     flags = ("--timeout", "3s" if status == "timeout" else "60s", "--stdout-max", "1k", "--output-ceiling", "100")
     result = place(f"open('a', 'w').write('kept')\n{ending}", *flags)
     assert result["status"] == status, result
     assert place.files() == {"a": b"kept"}
 
 
-def test_nothing_leaves_a_run_that_was_not(quick, covers):
+def test_run_that_did_not_start_exports_nothing(quick, covers):
     result = quick("import os; open('a', 'w')", "--allow-import", "json")
     assert result["status"] == "rejected" and quick.files() == {}
     result = quick("open('a', 'w')", "--tier", "static")
@@ -159,7 +159,7 @@ def test_nothing_leaves_a_run_that_was_not(quick, covers):
     assert (result["status"], result["error"]["where"]) == ("refused", "artifact_export_paths")
 
 
-def test_it_is_answered_when_all_are_dead(remit):
+def test_exporting_run_is_answered_after_all_processes_died(remit):
     """Not as other runs are, while the program's process still waits for its end."""
     name = f"w-{secrets.token_hex(4)}"
     code = f"import ctypes; ctypes.CDLL(None).prctl(15, b'{name}'); open('a', 'w')\n"
@@ -168,7 +168,7 @@ def test_it_is_answered_when_all_are_dead(remit):
         place = Place(remit, keeper.json)
         for _ in range(10):
             assert place(code)["status"] == "ok"
-            assert not named(name)
+            assert not threads_named(name)
     finally:
         keeper.close()
 
@@ -176,7 +176,7 @@ def test_it_is_answered_when_all_are_dead(remit):
 # ---- A1 to A10: what an adversary may leave behind ----
 
 
-def test_links_stay(place, covers):
+def test_links_are_not_exported(place, covers):
     """A1."""
     code = (
         "import os\n"
@@ -196,7 +196,7 @@ def test_links_stay(place, covers):
     covers(place.remit, "artifact_export_paths", "openat2")
 
 
-def test_folders_that_are_swapped_until_the_end(place):
+def test_folders_swapped_until_end_export_nothing_foreign(place):
     """A2: all that could swap them is dead."""
     code = (
         "import os, threading, time\n"
@@ -214,14 +214,14 @@ def test_folders_that_are_swapped_until_the_end(place):
         assert set(files.values()) <= {b"own"} and {pathlib.Path(p).name for p in files} <= {"shadow"}, files
 
 
-def test_special_files_stay(quick):
+def test_special_files_are_not_exported(quick):
     """A3: what code can make of them; the others are in tests/unit/keeper/test_export.c."""
     quick("import os; os.mkdir('out.csv'); open('out.csv/x', 'w'); open('a.csv', 'w')", export=("*.csv",))
     assert quick.files() == {"a.csv": b""}
     assert quick.skipped() == {"out.csv": "a folder"}
 
 
-def test_names_that_are_not_plain_stay(place):
+def test_names_with_control_characters_are_not_exported(place):
     """A5."""
     code = (
         "import os\n"
@@ -234,7 +234,7 @@ def test_names_that_are_not_plain_stay(place):
     assert set(place.skipped().values()) == {"the name has characters that are not allowed"} and len(place.skipped()) == 7
 
 
-def test_a_hundred_thousand_files(remit, covers):
+def test_exported_files_are_limited_in_number(remit, covers):
     """A6."""
     place = Place(remit, remit.json)
     code = "for n in range(100_000):\n    open(str(n), 'w').close()"
@@ -246,7 +246,7 @@ def test_a_hundred_thousand_files(remit, covers):
     covers(remit, "artifact_files", "export_cap")
 
 
-def test_a_tree_that_is_too_deep(place, covers):
+def test_exported_tree_is_limited_in_depth(place, covers):
     """A6."""
     code = (
         "import os\nfor n in range(1000):\n    open('f', 'w').close(); os.mkdir('d'); os.chdir('d')\n"
@@ -259,7 +259,7 @@ def test_a_tree_that_is_too_deep(place, covers):
     covers(place.remit, "artifact_depth", "export_cap")
 
 
-def test_files_that_are_too_large(place, covers):
+def test_exported_files_are_limited_in_size(place, covers):
     """A7: a file counts as long as it says it is."""
     code = (
         "open('sparse', 'wb').truncate(200 << 20); open('hole', 'wb').truncate(100_000)\n"
@@ -275,7 +275,7 @@ def test_files_that_are_too_large(place, covers):
     covers(place.remit, "artifact_bytes", "export_cap")
 
 
-def test_a_file_that_grows_until_the_end(place):
+def test_growing_file_is_exported_as_writer_left_it(place):
     """A8: what is given is what was there when the writer died."""
     code = (
         "import os, threading, time\nf = open('log', 'wb', buffering=0)\n"
@@ -289,7 +289,7 @@ def test_a_file_that_grows_until_the_end(place):
     assert content and set(content) == {ord("x")}
 
 
-def test_processes_that_would_write_on_are_dead(quick):
+def test_processes_that_outlive_program_are_dead_at_export(quick):
     """A8, with processes that outlive the program."""
     code = (
         "import os, time\n"
@@ -305,7 +305,7 @@ def test_processes_that_would_write_on_are_dead(quick):
     assert set(quick.files()) == {"log0", "log1", "log2"}
 
 
-def test_files_that_nobody_may_read(place):
+def test_unreadable_files_are_exported(place):
     code = (
         "import os; os.mkdir('d'); open('d/a', 'w').write('a'); open('b', 'w').write('b')\n"
         "os.chmod('b', 0); os.chmod('d/a', 0o4000); os.chmod('d', 0); os.chmod('.', 0)"
@@ -314,7 +314,7 @@ def test_files_that_nobody_may_read(place):
     assert place.files() == {"b": b"b", "d/a": b"a"}
 
 
-def test_a_mount_in_the_workspace_stays(quick):
+def test_mount_in_workspace_is_not_exported(quick):
     """A10."""
     data = quick.remit.file("mounted.csv", "of the host")
     result = quick("print(open('m.csv').read())", "--mount", f"{data}:/workspace/m.csv")
@@ -322,7 +322,7 @@ def test_a_mount_in_the_workspace_stays(quick):
     assert quick.files() == {} and quick.skipped() == {"m.csv": "mounted by the policy"}
 
 
-def test_time_has_an_end(remit, covers):
+def test_export_time_is_limited(remit, covers):
     place = Place(remit, remit.json)
     code = "for n in range(3000): open(str(n), 'w').write('x' * 1000)"
     result = place(code, "--export-time", "1ms", "--export-files", "100000")
@@ -336,7 +336,7 @@ def test_time_has_an_end(remit, covers):
 # ---- the caller's folder ----
 
 
-def test_what_is_there_is_never_changed(remit):
+def test_existing_files_are_never_changed(remit):
     folder = remit.folder / f"kept-{secrets.token_hex(4)}"
     folder.mkdir()
     remit.own(folder)
@@ -353,8 +353,8 @@ def test_what_is_there_is_never_changed(remit):
     assert sorted(os.listdir(folder)) == ["a", "deep", "link", "new"]
 
 
-def test_people_are_told_what_did_not_come(any_remit):
-    folder = any_remit.folder / f"told-{secrets.token_hex(4)}"
+def test_skipped_artifacts_are_reported_on_stderr(any_remit):
+    folder = any_remit.folder / f"skipped-{secrets.token_hex(4)}"
     code = "import os; os.symlink('x', 'a\\x1b[2J'); open('good', 'w')"
     done = any_remit("run", "--export", "*", "--artifacts", folder, "-c", code)
     assert done.returncode == 0 and done.stdout == ""
@@ -362,7 +362,7 @@ def test_people_are_told_what_did_not_come(any_remit):
     assert "symbolic link" in done.stderr and os.listdir(folder) == ["good"]
 
 
-def test_patterns_and_folder_belong_together(any_remit):
+def test_export_and_artifacts_need_each_other(any_remit):
     for args, words in (
         (("--export", "*"), "--artifacts"),
         (("--artifacts", "x"), "--export"),
@@ -374,12 +374,12 @@ def test_patterns_and_folder_belong_together(any_remit):
 
 
 @pytest.mark.parametrize("pattern", ["/etc/*", "../*", "a/../../b", "/workspace", "x" * 300])
-def test_a_pattern_outside_the_workspace_is_refused(any_remit, pattern):
+def test_pattern_outside_workspace_is_refused(any_remit, pattern):
     result = any_remit.json("print('ran')", "--export", pattern, "--artifacts", "refused")
     assert result["status"] == "refused" and "artifact_export_paths" in result["error"]["value"], result
 
 
-def test_a_batch_takes_no_artifacts(any_remit):
+def test_batch_without_artifacts_folder_exports_nothing(any_remit):
     jobs = any_remit.file("jobs.jsonl", json.dumps({"code": "open('a', 'w')", "policy": {"artifact_export_paths": ["*"]}}) + "\n")
     (line,) = any_remit("batch", "--quiet", jobs).stdout.splitlines()
     result = json.loads(line)
@@ -389,7 +389,7 @@ def test_a_batch_takes_no_artifacts(any_remit):
 # ---- the keeper ----
 
 
-def test_large_files_pass_through_a_small_keeper(remit):
+def test_large_files_need_little_memory_in_keeper(remit):
     """The keeper reads no faster than the client."""
     keeper = SharedKeeper(remit)
     place = Place(remit, keeper.json)
@@ -405,7 +405,7 @@ def test_large_files_pass_through_a_small_keeper(remit):
         keeper.close()
 
 
-def test_others_do_not_wait_for_a_large_export(remit):
+def test_other_runs_do_not_wait_for_large_export(remit):
     keeper = SharedKeeper(remit)
     try:
         keeper.await_child()
@@ -429,7 +429,7 @@ def test_others_do_not_wait_for_a_large_export(remit):
         keeper.close()
 
 
-def test_no_descriptor_and_no_file_system_stays(remit):
+def test_exports_leak_no_descriptor_and_no_file_system(remit):
     keeper = SharedKeeper(remit)
 
     def descriptors() -> int:
@@ -449,7 +449,7 @@ def test_no_descriptor_and_no_file_system_stays(remit):
         keeper.close()
 
 
-def test_a_client_that_leaves_in_the_middle(remit):
+def test_client_killed_during_export_leaves_nothing(remit):
     keeper = SharedKeeper(remit)
     try:
         code = "for n in range(100): open(str(n), 'wb').truncate(1 << 20)"
@@ -466,10 +466,10 @@ def test_a_client_that_leaves_in_the_middle(remit):
         assert keeper.json("print(1)")["stdout"] == "1\n"
     finally:
         keeper.close()
-    assert not gone(groups) and not mounts()
+    assert not remaining(groups) and not mounts()
 
 
-def test_a_client_that_does_not_read_has_a_deadline(remit):
+def test_stopped_client_does_not_outlast_export_time(remit):
     keeper = SharedKeeper(remit)
     try:
         code = "for n in range(100): open(str(n), 'wb').truncate(1 << 20)"

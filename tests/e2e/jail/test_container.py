@@ -36,14 +36,14 @@ def container(stage):
 
 
 @pytest.mark.parametrize("user", ["0", "1000"])
-def test_doctor_says_what_works_there(container, user):
+def test_doctor_reports_what_works_in_container(container, user):
     done = container("doctor", user=user)
     assert 'The tier "local" does not work here.' in done.stdout, done
     assert 'The tier "landlock", a weaker wall, works here if you choose it: --preset landlock.' in done.stdout
 
 
 @pytest.mark.parametrize("user", ["0", "1000"])
-def test_the_weaker_wall_is_used_only_by_its_name_and_holds(container, user):
+def test_landlock_tier_must_be_named_and_contains(container, user):
     done = container("run", "-c", "print('ran')", user=user)
     assert done.returncode == 125 and done.stdout == "" and "--preset landlock" in done.stderr, done
     code = (

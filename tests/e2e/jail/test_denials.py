@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from leftovers import gone
+from leftovers import remaining
 from shared_keeper import SharedKeeper, is_alive
 
 TRY = """
@@ -54,7 +54,7 @@ def rows(result):
     return {row["what"]: row for row in result["denials"] if row["source"] == "kernel"}
 
 
-def test_a_socket_is_explained(run):
+def test_socket_denial_is_explained(run):
     result = run(TRY + "for _ in range(3): attempt(socket.socket)\nattempt(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM))")
     assert result["stdout"] == "EPERM\n" * 4 and result["status"] == "ok"
     assert result["denials"] == [
@@ -66,13 +66,13 @@ def test_a_socket_is_explained(run):
     assert result["denials_seen"] is True and result["denials_left_out"] == 0
 
 
-def test_what_a_policy_does_not_refuse_is_no_denial(run):
+def test_allowed_calls_are_not_denials(run):
     """The self-test tries forbidden things in every jail: they are not the code's."""
     result = run("import threading\nt = threading.Thread(target=print); t.start(); t.join()\nprint(len(open(__import__('os').__file__).read()) > 0)")
     assert result["status"] == "ok" and result["denials"] == [] and result["denials_seen"] is True
 
 
-def test_processes_and_programs_are_explained_with_what_they_named(run):
+def test_fork_and_exec_denials_name_their_target(run):
     result = run(TRY + "attempt(os.fork)\nattempt(lambda: os.execv('/bin/sh', ['sh']))")
     assert result["stdout"] == "EPERM\n" * 2
     seen = rows(result)
@@ -81,7 +81,7 @@ def test_processes_and_programs_are_explained_with_what_they_named(run):
     assert seen["execve"]["reported"] == {"path": "/bin/sh"} and seen["execve"]["flag"] == "--subprocess"
 
 
-def test_attacks_are_explained_by_no_field(run):
+def test_denied_attacks_name_no_field(run):
     code = TRY + (
         "print(call(libc.mount, b'none', b'/mnt', b'tmpfs', 0, 0), call(libc.unshare, 0x10000000), call(libc.ptrace, 0, 0, 0, 0))\n"
         "print(call(libc.setns, 0, 0x20000), call(libc.chroot, b'/tmp'), call(libc.setuid, 0))"
@@ -94,7 +94,7 @@ def test_attacks_are_explained_by_no_field(run):
     assert seen["mount"]["reported"] == {"path": "/mnt"} and seen["chroot"]["reported"] == {"path": "/tmp"}
 
 
-def test_an_address_is_reported(run):
+def test_denied_connect_reports_address(run):
     code = TRY + (
         "a, b = socket.socketpair()\n"
         "raw = b'\\x02\\0' + (443).to_bytes(2, 'big') + bytes((10, 1, 2, 3)) + bytes(8)\n"
@@ -106,7 +106,7 @@ def test_an_address_is_reported(run):
     assert reported == [{"address": "10.1.2.3:443"}, {}]
 
 
-def test_memory_that_cannot_be_read_or_has_no_end(run):
+def test_unreadable_or_unterminated_arguments_are_handled(run):
     code = TRY + (
         "import mmap\n"
         "m = mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
@@ -127,7 +127,7 @@ def test_memory_that_cannot_be_read_or_has_no_end(run):
     assert reported[2] == (1, "/" + "a" * 251 + "...") and reported[3] == (1, '/\x1b[2J\n\ufffd"')
 
 
-def test_what_is_granted_is_named_no_more(remit):
+def test_granted_access_is_not_denied(remit):
     flags = ("--net", "--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
     code = TRY + (
         "attempt(lambda: socket.socket().close())\nattempt(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))\n"
@@ -140,7 +140,7 @@ def test_what_is_granted_is_named_no_more(remit):
     assert row["what"] == "socket(AF_PACKET, SOCK_RAW)" and row["field"] is None
 
 
-def test_children_of_the_code_are_heard_too(remit):
+def test_denials_of_child_processes_are_reported(remit):
     flags = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
     code = "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'import socket; socket.socket()'], stderr=-3).returncode)"
     result = remit.json(code, *flags, env={"REMIT_KEEPER": ""})
@@ -171,7 +171,7 @@ def listen_first():
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_where_somebody_listens_already_all_is_refused_plainly(remit, warm):
+def test_denials_are_silent_if_listener_exists_already(remit, warm):
     code = TRY + "attempt(socket.socket)\nattempt(lambda: os.execv('/bin/sh', ['sh']))\nprint(call(libc.unshare, 0x10000000))"
     flags = ("--preload", "json") if warm else ()
     result = remit.json(code, *flags, env={"REMIT_KEEPER": ""}, preexec_fn=listen_first, close_fds=False)
@@ -194,7 +194,7 @@ def test_where_somebody_listens_already_all_is_refused_plainly(remit, warm):
         ("import os; open(os.__file__, 'a')", "/usr/lib", "EACCES", None),
     ],
 )
-def test_a_path_that_ends_the_program_is_reported(run, code, path, error, flag):
+def test_path_that_ends_program_is_reported(run, code, path, error, flag):
     result = run(code)
     assert result["status"] == "error"
     (row,) = result["denials"]
@@ -215,7 +215,7 @@ def test_a_path_that_ends_the_program_is_reported(run, code, path, error, flag):
         "try: open('/etc/shadow')\nexcept OSError: print('went on')",
     ],
 )
-def test_other_errors_are_no_denials(remit, code):
+def test_other_errors_are_not_denials(remit, code):
     assert remit.json(code)["denials"] == []
 
 
@@ -238,7 +238,7 @@ def on_terminal(remit, *args):
     return text.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_shows_what_was_denied(remit):
+def test_terminal_shows_denials(remit):
     assert on_terminal(remit, "-c", FEW) == (
         "remit: denied: socket(AF_INET, SOCK_STREAM) ×3: network_access is off; allow with --net\n"
     )
@@ -246,7 +246,7 @@ def test_a_terminal_shows_what_was_denied(remit):
     assert "\nremit: denied: path \"/etc/shadow" in shown and "\x1b" not in shown.partition("remit: denied")[2]
 
 
-def test_what_is_no_terminal_shows_nothing(remit):
+def test_pipe_shows_no_denials(remit):
     done = remit("run", "-c", FEW)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -259,7 +259,7 @@ def allowed(result):
     return 100 + result["usage"]["wall_ms"] / 10 + 2
 
 
-def test_a_flood_costs_only_itself(keeper):
+def test_flood_of_denials_slows_only_itself(keeper):
     """Who waits for the next answer is killed at the timeout."""
     result = keeper.json(FLOOD, "--timeout", "4s", "--cpu", "60")
     assert result["status"] == "timeout"
@@ -282,7 +282,7 @@ def flooding(keeper):
             process.kill()
 
 
-def test_others_do_not_feel_a_flood(keeper):
+def test_flood_of_denials_does_not_slow_other_runs(keeper):
     keeper.await_child()
 
     @contextlib.contextmanager
@@ -291,10 +291,10 @@ def test_others_do_not_feel_a_flood(keeper):
             yield
             assert process.poll() is None
 
-    assert not keeper.feels(flood)
+    assert not keeper.is_slowed_by(flood)
 
 
-def test_a_hundred_thousand_kinds_are_bounded(keeper):
+def test_different_denials_are_bounded(keeper):
     """Each one different; the keeper keeps a few and counts the rest."""
     before = memory(keeper.pid)
     code = TRY + (
@@ -317,7 +317,7 @@ def memory(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
 
 
-def test_many_threads_at_once(run):
+def test_denials_of_many_threads_are_counted(run):
     code = TRY + (
         "import threading\n"
         "wrong = []\n"
@@ -334,7 +334,7 @@ def test_many_threads_at_once(run):
     assert rows(result)["socket(AF_INET, SOCK_STREAM)"]["count"] == 80
 
 
-def test_the_end_while_a_call_waits(keeper):
+def test_program_may_end_while_calls_wait(keeper):
     """The main thread goes while others stand in the queue for an answer."""
     code = TRY + (
         "import threading, time\n"
@@ -351,7 +351,7 @@ def test_the_end_while_a_call_waits(keeper):
     assert keeper.json("print(1)")["stdout"] == "1\n"
 
 
-def test_a_signal_while_a_call_waits(run):
+def test_signal_during_waiting_call_restarts_it(run):
     """The call is begun again, and refused in the end."""
     code = TRY + (
         "import signal\n"
@@ -365,7 +365,7 @@ def test_a_signal_while_a_call_waits(run):
     assert run(code)["stdout"] == "True True True\n"
 
 
-def test_an_argument_that_changes_meanwhile(run):
+def test_call_is_refused_whatever_its_argument_becomes(run):
     """Whatever is reported, the call is refused: it is never made."""
     code = TRY + (
         "import threading\n"
@@ -384,12 +384,12 @@ def test_an_argument_that_changes_meanwhile(run):
     assert sum(row["count"] for row in result["denials"]) == 90
 
 
-def test_nobody_in_the_jail_has_the_listener(run):
+def test_listener_is_not_in_jail(run):
     code = "import os\nfound = []\nfor fd in range(256):\n    try: os.fstat(fd); found.append(fd)\n    except OSError: pass\nprint(found)"
     assert run(code)["stdout"] == "[0, 1, 2, 3]\n"
 
 
-def test_a_keeper_that_dies_takes_the_waiting_with_it(remit):
+def test_keeper_that_dies_takes_waiting_calls_with_it(remit):
     k = SharedKeeper(remit)
     with flooding(k) as process:
         time.sleep(2)  # until calls wait
@@ -398,4 +398,4 @@ def test_a_keeper_that_dies_takes_the_waiting_with_it(remit):
         os.kill(k.pid, signal.SIGKILL)
         k.process.wait()
         assert process.wait(timeout=60) != 0
-    assert gone(lambda: [pid for pid in inside if is_alive(pid)]) == []
+    assert remaining(lambda: [pid for pid in inside if is_alive(pid)]) == []

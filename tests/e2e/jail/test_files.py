@@ -25,7 +25,7 @@ def run(request, remit):
     keeper.close()
 
 
-def test_a_file_is_there_and_the_code_s_own(run, remit):
+def test_input_file_is_writable_copy(run, remit):
     path = remit.file("data.csv", "1,2,3")
     for flag, inside in (
         (f"{path}:in.csv", "in.csv"),
@@ -40,7 +40,7 @@ def test_a_file_is_there_and_the_code_s_own(run, remit):
     assert result["stdout"] == "1,2,3x\n" and path.read_text() == "1,2,3"
 
 
-def test_many_files_and_every_byte(run, remit):
+def test_many_input_files_arrive_unchanged(run, remit):
     contents = {f"f{n}": os.urandom(n * 7919) for n in range(20)}
     contents["empty"] = b""
     contents["large"] = os.urandom(5 << 20)
@@ -52,33 +52,33 @@ def test_many_files_and_every_byte(run, remit):
     assert result["stdout"].splitlines() == [f"{n} {hashlib.sha256(c).hexdigest()}" for n, c in sorted(contents.items())]
 
 
-def test_a_file_does_not_hide_in_the_next_run(run, remit):
+def test_input_file_is_absent_from_next_run(run, remit):
     path = remit.file("secret", "x")
     assert run("import os; print(os.listdir())", "--file", path)["stdout"] == "['secret']\n"
     assert run("import os; print(os.listdir())")["stdout"] == "[]\n"
 
 
-def test_our_own_modules_are_not_the_program_s(run, remit):
+def test_input_file_may_be_named_like_runtime_module(run, remit):
     path = remit.file("inputs.py", "answer = 42")
     code = "import sys; sys.path.insert(0, '/workspace'); import inputs; print(inputs.answer)"
     assert run(code, "--file", path)["stdout"] == "42\n"
 
 
 @pytest.mark.parametrize("inside", ["/etc/passwd", "/tmp/x", "../x", "a/../../x", "/workspace", "/workspacer/x", ".", "x" * 300])
-def test_a_path_outside_the_workspace_is_refused(any_remit, inside):
+def test_input_path_outside_workspace_is_refused(any_remit, inside):
     path = any_remit.file("inputs/data", "x")
     result = any_remit.json("print('ran')", "--file", f"{path}:{inside}")
     assert result["status"] == "refused" and "input file" in result["error"]["value"], result
 
 
-def test_two_files_with_one_name_are_refused(any_remit):
+def test_conflicting_input_paths_are_refused(any_remit):
     path = any_remit.file("inputs/data", "x")
     for one, other in (("a", "a"), ("a", "/workspace/./a"), ("a", "a/b"), ("a/b", "a")):
         result = any_remit.json("print('ran')", "--file", f"{path}:{one}", "--file", f"{path}:{other}")
         assert result["status"] == "refused" and "input file" in result["error"]["value"], result
 
 
-def test_what_is_no_file_is_refused(remit):
+def test_input_that_is_not_file_is_refused(remit):
     fifo = remit.folder / "fifo"
     if not fifo.exists():
         os.mkfifo(fifo)
@@ -97,7 +97,7 @@ def test_what_is_no_file_is_refused(remit):
     assert done.returncode == 2 and "requires a value" in done.stderr
 
 
-def test_sizes_have_caps(remit, covers):
+def test_input_sizes_are_limited(remit, covers):
     path = remit.file("inputs/data", b"x" * 3_000_000)
     for flags, where in (
         (("--input-max", "2M"), "input_bytes"),
@@ -119,7 +119,7 @@ def test_sizes_have_caps(remit, covers):
     path.unlink()
 
 
-def test_files_fill_the_jail_s_memory_and_no_other(remit):
+def test_input_files_count_against_jail_memory(remit):
     """More than the jail may have: its limit is hit, though it is not the program that writes."""
     path = remit.file("inputs/data")
     os.truncate(path, 220 << 20)
@@ -133,7 +133,7 @@ def test_files_fill_the_jail_s_memory_and_no_other(remit):
         assert (result["status"], result["error"]["where"]) == ("refused", "disk_bytes"), result
 
 
-def test_a_file_in_a_mount_is_the_program_s_error(any_remit):
+def test_input_file_in_mount_is_program_error(any_remit):
     folder = any_remit.folder / "mounted"
     folder.mkdir(exist_ok=True)
     any_remit.own(folder)
@@ -143,7 +143,7 @@ def test_a_file_in_a_mount_is_the_program_s_error(any_remit):
     assert result["error"]["name"] == "OSError" and "m/x" in result["error"]["value"]
 
 
-def test_checked_code_gets_its_files_too(run, remit):
+def test_validated_code_gets_its_input_files(run, remit):
     path = remit.file("inputs/data", "x")
     result = run("import json; print(open('data').read())", "--allow-import", "json", "--file", path)
     assert result["stdout"] == "x\n", result
@@ -151,13 +151,13 @@ def test_checked_code_gets_its_files_too(run, remit):
     assert result["status"] == "rejected"
 
 
-def test_the_unsafe_tier_has_no_workspace(any_remit):
+def test_unsafe_tier_refuses_input_files(any_remit):
     path = any_remit.file("inputs/data", "x")
     result = any_remit.json("print('ran')", "--tier", "unsafe", "--file", path)
     assert (result["status"], result["error"]["where"]) == ("refused", "tier"), result
 
 
-def test_a_file_larger_than_every_buffer(remit):
+def test_input_file_larger_than_every_buffer_arrives(remit):
     path = remit.file("big", os.urandom(1 << 20) * 24)
     code = "import hashlib; print(hashlib.sha256(open('big', 'rb').read()).hexdigest())"
     done = remit("run", "--json", "--file", path, "-c", code)

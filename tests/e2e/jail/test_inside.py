@@ -27,7 +27,7 @@ def look(remit, *flags):
     return json.loads(remit.json(LOOK, *flags)["stdout"])
 
 
-def test_the_documented_list(remit):
+def test_jail_has_documented_environment(remit):
     seen = look(remit)
     env = seen.pop("env")
     env.pop("MPLCONFIGDIR", None)
@@ -63,14 +63,14 @@ def test_named_variables_are_set_and_no_others(remit, covers):
     covers(remit, "env_var_access", *enforced(result, "env_var_access"))
 
 
-def test_the_callers_environment_only_if_granted(remit):
+def test_caller_s_environment_needs_grant(remit):
     result = remit.json("import os; print(os.environ.get('SECRET'))", "--env-access", env={"SECRET": "given"})
     assert result["stdout"] == "given\n"
     (row,) = [r for r in result["enforcement"] if r["field"] == "env_var_access"]
     assert row["strength"] == "granted"
 
 
-def test_loader_variables_do_not_act_before_the_lock(remit):
+def test_loader_variables_act_only_inside_jail(remit):
     """An environment that would load a library into the interpreter is only data inside."""
     result = remit.json(
         "import os; print(os.environ['LD_PRELOAD'], os.environ['PYTHONSTARTUP'])",
@@ -79,7 +79,7 @@ def test_loader_variables_do_not_act_before_the_lock(remit):
     assert result["status"] == "ok" and result["stderr"] == ""
 
 
-def test_a_read_root_is_readable_and_nothing_beside_it(remit, covers):
+def test_read_root_is_readable_and_siblings_are_not(remit, covers):
     remit.file("data/public/a.txt", "seen")
     remit.file("data/private/b.txt", "hidden")
     secret = remit.file("data/public/mode600.txt", "owner only")
@@ -113,7 +113,7 @@ def test_a_read_root_is_readable_and_nothing_beside_it(remit, covers):
     assert result["stdout"] == "seen\n"
 
 
-def test_folders_may_appear_below_the_writable_ones(remit):
+def test_mount_points_may_lie_below_writable_folders(remit):
     root = remit.file("below/a.txt", "seen").parent
     code = "import os; print(os.listdir('.'), open('data/a.txt').read()); open('mine', 'w')\ntry: open('data/new', 'w')\nexcept OSError as e: print(e.errno)"
     assert remit.json(code, "--mount", f"{root}:/workspace/data")["stdout"] == "['data'] seen\n30\n"
@@ -121,13 +121,13 @@ def test_folders_may_appear_below_the_writable_ones(remit):
     assert remit.json(code, "--mount", f"{root}:/tmp/deep/er")["stdout"] == "seen\n"
 
 
-def test_folders_inside_each_other_are_refused(remit):
+def test_nested_folders_are_refused(remit):
     root = remit.file("nested/inner/a.txt", "x").parents[1]
     result = remit.json("print('ran')", "--read", root, "--mount", f"{root}/inner:{root}/inner")
     assert result["status"] == "refused" and "is inside" in result["error"]["value"]
 
 
-def test_a_mount_point_is_never_made_through_a_link(remit):
+def test_mount_point_is_not_made_through_link(remit):
     """Until the host's root is left, an absolute link would lead there."""
     victim = remit.file("victim/keep", "").parent
     repo = remit.file("repo/readme", "").parent
@@ -140,13 +140,13 @@ def test_a_mount_point_is_never_made_through_a_link(remit):
     assert sorted(p.name for p in victim.iterdir()) == ["keep"]
 
 
-def test_numpy_runs_under_the_default_policy(remit):
+def test_numpy_runs_under_default_policy(remit):
     """Also where the address space is the limit: its threads would not fit."""
     result = remit.json("import numpy as np; print(np.ones((50, 50)).sum())")
     assert (result["status"], result["stdout"]) == ("ok", "2500.0\n"), result
 
 
-def test_a_missing_read_root_is_refused_by_name(remit):
+def test_missing_read_root_is_refused_by_name(remit):
     done = remit("run", "--read", "/nowhere/at/all", "-c", "print(1)")
     assert done.returncode == 125 and "filesystem_read_roots: /nowhere/at/all" in done.stderr
 
@@ -162,7 +162,7 @@ def test_packages_cannot_be_installed(remit, covers):
     covers(remit, "package_installation", *enforced(result, "package_installation"))
 
 
-def test_subprocesses_and_network_only_if_granted(remit):
+def test_subprocesses_and_network_need_grant(remit):
     code = "import subprocess; print(subprocess.run(['/bin/echo', 'hi'], capture_output=True, text=True).stdout)"
     assert remit.json(code)["error"]["name"] == "PermissionError"
     flags = ["--subprocess"]

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from conftest import PYTHON, Remit, enforced
-from leftovers import gone, processes, workspaces
+from leftovers import processes, remaining, workspaces
 from shared_keeper import SharedKeeper, children, is_alive
 
 CONTAIN = pathlib.Path(__file__).parents[1] / "contain.py"
@@ -45,13 +45,13 @@ def inside(remit):
     one.temp.mkdir(exist_ok=True)
     one.own(one.temp)
     yield one
-    assert gone(one.workspaces) == []
+    assert remaining(one.workspaces) == []
 
 
 # ---- that it must be named, and what it says ----
 
 
-def test_doctor_says_that_only_the_weaker_wall_works(inside):
+def test_doctor_reports_that_only_landlock_tier_works(inside):
     done = inside("doctor")
     assert done.returncode == 1 and "no   user_namespace" in done.stdout, done
     assert "yes  landlock_tier" in done.stdout
@@ -60,31 +60,31 @@ def test_doctor_says_that_only_the_weaker_wall_works(inside):
     assert (doc["local"], doc["landlock"]) == (False, True)
 
 
-def test_it_is_never_chosen_silently(inside):
+def test_landlock_tier_is_never_chosen_silently(inside):
     result = inside.json("print('ran')")
     assert (result["status"], result["stdout"]) == ("refused", "")
     assert result["error"]["where"] == "tier" and "--preset landlock" in result["error"]["remedy"]
 
 
-def test_each_field_it_cannot_keep_is_refused_until_it_is_lifted(inside):
-    flags, met = ["--tier", "landlock"], []
+def test_landlock_tier_refuses_each_unenforceable_field_until_lifted(inside):
+    flags, missing = ["--tier", "landlock"], []
     for _ in range(9):
         result = inside.json("print('ran')", *flags)
         if result["status"] == "ok":
             break
         assert result["status"] == "refused" and result["stdout"] == ""
-        met.append(result["error"]["where"])
+        missing.append(result["error"]["where"])
         option = [w for w in result["error"]["remedy"].split() if w.startswith("--")][0]
         flags += [option, "per_process" if "fallback" in option else "unlimited"]
     assert result["status"] == "ok"
     lacking = ["disk_bytes", "files"]
-    assert met == (lacking if inside.by_root else ["memory_bytes", "processes", *lacking])
+    assert missing == (lacking if inside.by_root else ["memory_bytes", "processes", *lacking])
     strength = {r["field"]: r["strength"] for r in result["enforcement"]}
     assert strength["disk_bytes"] == strength["files"] == "granted"
     assert "not_enforced" not in strength.values()
 
 
-def test_the_result_says_what_kept_each_field(inside, covers):
+def test_landlock_result_names_mechanism_of_each_field(inside, covers):
     result = inside.bare("print(6 * 7)")
     assert (result["status"], result["stdout"], result["tier"], result["start"]) == ("ok", "42\n", "landlock", "cold")
     rows = {r["field"]: r for r in result["enforcement"]}
@@ -110,18 +110,18 @@ def test_the_result_says_what_kept_each_field(inside, covers):
         (("--preload", "json"), "preload"),
     ],
 )
-def test_what_it_has_not_is_refused_by_name(inside, flags, field):
+def test_landlock_tier_refuses_unsupported_fields_by_name(inside, flags, field):
     result = inside.bare("print('ran')", *flags)
     assert (result["status"], result["stdout"], result["error"]["where"]) == ("refused", "", field)
 
 
 @pytest.mark.parametrize("flag,field", [("--disk", "disk_bytes"), ("--files", "files"), ("--processes", "processes")])
-def test_with_namespaces_nothing_is_lifted(remit, flag, field):
+def test_local_tier_lets_no_limit_be_lifted(remit, flag, field):
     result = remit.json("print('ran')", flag, "unlimited")
     assert (result["status"], result["error"]["where"]) == ("refused", field)
 
 
-def test_the_environment_can_name_the_tier_but_not_the_one_without_a_wall(inside):
+def test_environment_may_name_landlock_tier_but_not_unsafe(inside):
     lift = ("--disk", "unlimited", "--files", "unlimited", "--processes", "unlimited", "--memory", "unlimited")
     assert inside.json("print(1)", *lift, env={"REMIT_TIER": "landlock"})["tier"] == "landlock"
     assert inside.json("print(1)", "--tier", "unsafe", env={"REMIT_TIER": "landlock"})["tier"] == "unsafe"
@@ -130,13 +130,13 @@ def test_the_environment_can_name_the_tier_but_not_the_one_without_a_wall(inside
         assert done.returncode == 2 and "REMIT_TIER" in done.stderr and done.stdout == "", done
 
 
-def test_it_works_where_there_are_namespaces_too(remit):
+def test_landlock_tier_works_with_namespaces_too(remit):
     result = remit.json("print(6 * 7)", *PRESET)
     assert (result["status"], result["stdout"], result["tier"]) == ("ok", "42\n", "landlock")
     assert remit.json("print(1)")["tier"] == "local"
 
 
-def test_it_works_where_the_kernel_allows_no_more_namespaces(any_remit):
+def test_landlock_tier_works_without_free_user_namespaces(any_remit):
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     argv = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"]
     argv += any_remit.argv("run", "--json", *PRESET, "-c", "import os; print(6 * 7, os.getuid())")
@@ -145,7 +145,7 @@ def test_it_works_where_the_kernel_allows_no_more_namespaces(any_remit):
     assert (result["status"], result["stdout"]) == ("ok", f"42 {os.stat(any_remit.folder).st_uid}\n"), result
 
 
-def test_a_root_that_may_not_change_its_user_is_refused(stage, remit):
+def test_landlock_tier_refuses_root_that_cannot_change_user(stage, remit):
     """The code is never root: also not the root of a container."""
     argv = ["unshare", "--user", "--map-root-user", PYTHON, str(CONTAIN), remit.command, "run", "--json", *PRESET, "-c", "print('ran')"]
     env = {**remit.env(), "XDG_CACHE_HOME": str(remit.folder), "TMPDIR": str(remit.folder)}
@@ -186,23 +186,23 @@ print(home)
 """
 
 
-def test_the_workspace_is_the_code_s_own_and_gone_afterwards(inside):
+def test_landlock_workspace_is_private_and_removed(inside):
     one, two = inside.bare(PLACE), inside.bare(PLACE)
     assert one["status"] == two["status"] == "ok", (one, two)
     assert one["stdout"] != two["stdout"]
-    assert gone(lambda: os.path.exists(one["stdout"].strip()) or []) == []
+    assert remaining(lambda: os.path.exists(one["stdout"].strip()) or []) == []
 
 
-def test_tmpdir_of_the_caller_says_where_it_is(inside):
+def test_caller_s_tmpdir_is_parent_of_landlock_workspace(inside):
     folder = inside.folder / "temp"
     folder.mkdir(exist_ok=True)
     inside.own(folder)
     result = inside.bare(PLACE, env={"TMPDIR": str(folder)})
     assert result["stdout"].startswith(str(folder)), result
-    assert gone(lambda: list(folder.iterdir())) == []
+    assert remaining(lambda: list(folder.iterdir())) == []
 
 
-def test_a_folder_that_is_not_ours_is_not_used(inside):
+def test_foreign_folder_is_not_used_for_workspace(inside):
     folder = inside.folder / "trap"
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)
@@ -247,13 +247,13 @@ for i in range(50):
 
 
 @pytest.mark.parametrize("tree", TREES)
-def test_whatever_is_in_the_workspace_it_is_removed_and_nothing_else(inside, tree):
+def test_landlock_workspace_is_removed_whatever_it_has(inside, tree):
     outside = inside.folder / "outside"
     outside.mkdir(exist_ok=True)
     inside.file("outside/kept", "kept")
     result = inside.bare(f"OUTSIDE = {str(outside)!r}\n{TREES[tree]}\nprint('made')", "--timeout", "200")
     assert result["stdout"] == "made\n", result
-    assert gone(inside.workspaces, 60) == []
+    assert remaining(inside.workspaces, 60) == []
     assert (outside / "kept").read_text() == "kept" and stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
@@ -268,39 +268,39 @@ def started(inside, env=None):
     return p, place, int(pid)
 
 
-def test_the_code_is_killed(inside):
+def test_landlock_code_is_killed(inside):
     p, place, pid = started(inside)
     os.kill(pid, signal.SIGKILL)
     p.communicate(timeout=60)
     assert p.returncode == 128 + signal.SIGKILL
-    assert gone(lambda: os.path.exists(place) or []) == []
+    assert remaining(lambda: os.path.exists(place) or []) == []
 
 
 @pytest.mark.parametrize("cleaner", ["doctor", "keeper"])
-def test_the_keeper_is_killed(inside, cleaner):
+def test_landlock_keeper_is_killed(inside, cleaner):
     p, place, pid = started(inside)
     (keeper,) = children(p.pid)
     assert pid in children(keeper)
     os.kill(keeper, signal.SIGKILL)
     p.communicate(timeout=60)
-    assert gone(lambda: is_alive(pid) or []) == [], "the code outlives its keeper"
+    assert remaining(lambda: is_alive(pid) or []) == [], "the code outlives its keeper"
     assert os.path.exists(place)
     if cleaner == "doctor":
         assert "1 workspaces removed" in inside("doctor", "--clean").stdout
     else:
         assert inside.bare("pass")["status"] == "ok"
-    assert gone(lambda: os.path.exists(place) or []) == []
+    assert remaining(lambda: os.path.exists(place) or []) == []
 
 
-def test_the_caller_is_killed(inside):
+def test_landlock_caller_is_killed(inside):
     p, place, pid = started(inside)
     p.kill()
     p.communicate(timeout=60)
-    assert gone(lambda: is_alive(pid) or []) == []
-    assert gone(lambda: processes(inside.command)) == []
+    assert remaining(lambda: is_alive(pid) or []) == []
+    assert remaining(lambda: processes(inside.command)) == []
 
 
-def test_a_folder_in_use_is_not_cleaned(inside):
+def test_workspace_in_use_is_not_cleaned(inside):
     p, place, pid = started(inside)
     assert "0 workspaces removed" in inside("doctor", "--clean").stdout
     assert inside.bare("pass")["status"] == "ok"
@@ -309,7 +309,7 @@ def test_a_folder_in_use_is_not_cleaned(inside):
     p.communicate(timeout=60)
 
 
-def test_a_shared_keeper_serves_it(inside):
+def test_shared_keeper_serves_landlock_tier(inside):
     keeper = SharedKeeper(inside, *PRESET)
     try:
         for _ in range(3):
@@ -319,11 +319,11 @@ def test_a_shared_keeper_serves_it(inside):
         with inside.popen("run", *PRESET, *WAIT, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
             place = p.stdout.readline().split()[0]
             p.kill()
-        assert gone(lambda: os.path.exists(place) or []) == []
+        assert remaining(lambda: os.path.exists(place) or []) == []
         keeper.until(lambda: keeper.status()["running"] == 0)
     finally:
         keeper.close()
-    assert gone(lambda: processes(inside.command)) == []
+    assert remaining(lambda: processes(inside.command)) == []
 
 
 # ---- what it keeps ----
@@ -333,7 +333,7 @@ def fails(code: str, error: str = "PermissionError") -> str:
     return f"try:\n    {code}\n    print('done:', {code!r})\nexcept {error}: pass\n"
 
 
-def refuses(inside, *codes, before="", flags=(), error="PermissionError"):
+def assert_refused(inside, *codes, before="", flags=(), error="PermissionError"):
     """None of these works, and the program lives to say so."""
     code = "import os, socket, signal, sys, time\n" + before + "".join(fails(c, error) for c in codes)
     result = inside.bare(code + "print('end')", *flags)
@@ -341,9 +341,9 @@ def refuses(inside, *codes, before="", flags=(), error="PermissionError"):
     return result
 
 
-def test_host_files_can_be_neither_read_nor_changed(inside, covers):
+def test_landlock_host_files_cannot_be_read_or_changed(inside, covers):
     secret = inside.file("secret", "secret")
-    result = refuses(
+    result = assert_refused(
         inside,
         *(f"open({p!r})" for p in (str(secret), "/etc/passwd", "/proc/self/status", "/proc/self/maps", "/proc/1/environ")),
         *(f"os.listdir({p!r})" for p in ("/", "/tmp", "/proc", "/dev/shm", "..", str(inside.folder))),
@@ -362,7 +362,7 @@ def test_host_files_can_be_neither_read_nor_changed(inside, covers):
         "os.fchmod(os.open(os.__file__, os.O_RDONLY), 0)",
         "os.mkfifo('fifo')",
     )
-    refuses(inside, f"os.link({str(secret)!r}, 'mine')", error="OSError")
+    assert_refused(inside, f"os.link({str(secret)!r}, 'mine')", error="OSError")
     before = secret.stat()
     assert secret.read_text() == "secret" and before.st_mtime > 1000 and stat.S_IMODE(before.st_mode) == 0o644
     for field in ("filesystem_read_roots", "mounts", "package_installation"):
@@ -370,12 +370,12 @@ def test_host_files_can_be_neither_read_nor_changed(inside, covers):
         covers(inside, field, "landlock", tier="landlock")
 
 
-def test_named_folders_can_be_read_and_only_read(inside, covers):
+def test_landlock_named_folders_can_only_be_read(inside, covers):
     data = inside.file("data/table", "numbers").parent
     data.chmod(0o755)
     inside.folder.chmod(0o755)
     for flags in (("--read", data), ("--mount", f"{data}:{data}")):
-        result = refuses(
+        result = assert_refused(
             inside,
             f"open({str(data / 'table')!r}, 'a')", f"os.unlink({str(data / 'table')!r})", f"open({str(data / 'new')!r}, 'w')",
             before=f"assert open({str(data / 'table')!r}).read() == 'numbers'\n", flags=flags,
@@ -383,9 +383,9 @@ def test_named_folders_can_be_read_and_only_read(inside, covers):
         assert result["status"] == "ok"
 
 
-def test_there_is_no_network(inside, covers):
+def test_landlock_tier_has_no_network(inside, covers):
     families = "AF_INET AF_INET6 AF_UNIX AF_NETLINK AF_PACKET AF_VSOCK AF_ALG".split()
-    result = refuses(
+    result = assert_refused(
         inside,
         *(f"socket.socket(socket.{f}, socket.SOCK_DGRAM)" for f in families),
         "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
@@ -398,7 +398,7 @@ def test_there_is_no_network(inside, covers):
     covers(inside, "network_access", "landlock", tier="landlock")
 
 
-def test_network_access_can_be_granted(inside):
+def test_landlock_tier_can_be_granted_network(inside):
     code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); c = socket.create_connection(s.getsockname()); print('met')"
     result = inside.bare(code + "\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError: print('no unix')", "--net=host")
     assert result["stdout"] == "met\nno unix\n", result
@@ -407,8 +407,8 @@ def test_network_access_can_be_granted(inside):
     assert result["status"] == "refused" and "--net=host" in result["error"]["remedy"]
 
 
-def test_there_is_one_process(inside, covers):
-    result = refuses(
+def test_landlock_tier_has_one_process(inside, covers):
+    result = assert_refused(
         inside,
         "os.fork()", "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})",
         "__import__('subprocess').run(['/bin/true'])", "os.setsid()", "os.nice(1)",
@@ -419,11 +419,11 @@ def test_there_is_one_process(inside, covers):
         covers(inside, "subprocess_execution", mechanism, tier="landlock")
 
 
-def test_other_processes_are_out_of_reach(inside):
+def test_landlock_tier_cannot_reach_other_processes(inside):
     with inside.popen("run", *PRESET, *WAIT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         other = int(p.stdout.readline().split()[1])
         pids = [other, p.pid, *children(p.pid), -1, 1, 2]
-        refuses(
+        assert_refused(
             inside,
             *(f"os.kill({pid}, 0)" for pid in pids),
             *(f"open('/proc/{other}/{name}')" for name in ("status", "environ", "mem", "maps")),
@@ -439,7 +439,7 @@ def test_other_processes_are_out_of_reach(inside):
         p.kill()
 
 
-def test_named_variables_are_set_and_no_others(inside, covers):
+def test_landlock_tier_sets_only_named_variables(inside, covers):
     result = inside.bare("import os; print(sorted(os.environ), os.environ['X'])", "--env", "X=1", env={"SECRET": "s"})
     names = ["HOME", "LANG", "LOGNAME", "MPLBACKEND", "PATH", "TMPDIR", "TZ", "USER", "X"]
     assert set(names) <= set(eval(result["stdout"].rpartition(" ")[0])) and "SECRET" not in result["stdout"]
@@ -447,7 +447,7 @@ def test_named_variables_are_set_and_no_others(inside, covers):
         covers(inside, field, "empty_environment", tier="landlock")
 
 
-def test_the_code_is_nobody_of_the_host_s(inside):
+def test_landlock_code_runs_as_unprivileged_user(inside):
     result = inside.bare("import os; print(*os.getresuid(), *os.getresgid(), len(os.getgroups()))")
     ids = [int(n) for n in result["stdout"].split()]
     if inside.by_root:
@@ -456,8 +456,8 @@ def test_the_code_is_nobody_of_the_host_s(inside):
         assert set(ids[:3]) == {os.stat(inside.folder).st_uid}
 
 
-def test_limits(inside, covers):
-    def held(field, mechanism, status, code, *flags, **more):
+def test_landlock_limits_are_hit(inside, covers):
+    def check_limit(field, mechanism, status, code, *flags, **more):
         result = inside.bare(code, *flags, **more)
         assert result["status"] == status, (field, result)
         if result["enforcement"]:
@@ -465,29 +465,29 @@ def test_limits(inside, covers):
         covers(inside, field, mechanism, tier="landlock")
         return result
 
-    held("timeout", "timer", "timeout", "while True: pass", "--timeout", "500ms")
+    check_limit("timeout", "timer", "timeout", "while True: pass", "--timeout", "500ms")
     spin = "while True: pass"
-    result = held("cpu_seconds", "rlimit_cpu", "cpu_limit", spin, "--cpu", "1s", "--timeout", "300s")
+    result = check_limit("cpu_seconds", "rlimit_cpu", "cpu_limit", spin, "--cpu", "1s", "--timeout", "300s")
     if "cgroup_cpu" in enforced(result, "cpu_seconds"):
         covers(inside, "cpu_seconds", "cgroup_cpu", tier="landlock")
     grow = "x = bytearray(400 << 20)\nprint('had it')"
     if inside.by_root:
-        held("memory_bytes", "cgroup_memory", "memory_limit", grow, "--memory", "100M")
+        check_limit("memory_bytes", "cgroup_memory", "memory_limit", grow, "--memory", "100M")
     else:
-        result = held("memory_bytes", "rlimit_as", "error", grow, "--memory", "200M")
+        result = check_limit("memory_bytes", "rlimit_as", "error", grow, "--memory", "200M")
         assert result["error"]["name"] == "MemoryError"
     large = "import os; f = open('f', 'wb')\nfor i in range(9): f.write(bytes(1 << 20)); f.flush()"
-    held("file_bytes", "rlimit_fsize", "error", large, "--file-size", "4M")
-    held("open_files", "rlimit_nofile", "error", "import os\nwhile True: os.dup(1)", "--open-files", "32")
-    held("cpus", "affinity", "ok", "import os; assert len(os.sched_getaffinity(0)) == 1", "--cpus", "1")
+    check_limit("file_bytes", "rlimit_fsize", "error", large, "--file-size", "4M")
+    check_limit("open_files", "rlimit_nofile", "error", "import os\nwhile True: os.dup(1)", "--open-files", "32")
+    check_limit("cpus", "affinity", "ok", "import os; assert len(os.sched_getaffinity(0)) == 1", "--cpus", "1")
     flood = "import sys; print('x' * 5000); print('y' * 5000, file=sys.stderr)"
     result = inside.bare(flood, "--stdout-max", "1k", "--stderr-max", "1k")
     assert len(result["stdout"]) == len(result["stderr"]) == 1024
     for field in ("stdout_max_bytes", "stderr_max_bytes"):
         covers(inside, field, "capture", tier="landlock")
-    held("output_ceiling", "capture", "output_limit", "while True: print('x' * 5000)", "--stdout-max", "1k", "--output-ceiling", "5")
-    held("code_bytes", "frame_cap", "refused", "#" * 500, "--code-max", "100")
-    held("stdin_bytes", "frame_cap", "refused", "import time; time.sleep(60)", "--stdin-max", "10", input="x" * 99)
+    check_limit("output_ceiling", "capture", "output_limit", "while True: print('x' * 5000)", "--stdout-max", "1k", "--output-ceiling", "5")
+    check_limit("code_bytes", "frame_cap", "refused", "#" * 500, "--code-max", "100")
+    check_limit("stdin_bytes", "frame_cap", "refused", "import time; time.sleep(60)", "--stdin-max", "10", input="x" * 99)
 
 
 THREADS = """
@@ -501,7 +501,7 @@ print(n + 1)
 """
 
 
-def test_threads_are_counted_where_the_user_is_the_jail_s_own(inside, covers):
+def test_landlock_threads_are_limited_if_user_is_jail_s(inside, covers):
     result = inside.bare(THREADS, "--processes", "8")
     if not inside.by_root:
         assert (result["status"], result["error"]["where"]) == ("refused", "processes")
@@ -511,7 +511,7 @@ def test_threads_are_counted_where_the_user_is_the_jail_s_own(inside, covers):
         covers(inside, "processes", mechanism, tier="landlock")
 
 
-def test_files_come_in_and_leave(remit):
+def test_landlock_files_are_imported_and_exported(remit):
     """The workspace is a folder of the host here; what leaves it is judged as elsewhere."""
     given = remit.file("given.txt", "given")
     for n, (code, status) in enumerate(
@@ -543,7 +543,7 @@ CAPS = [
 
 
 @pytest.mark.parametrize("flags,field,reason", CAPS, ids=[c[1] for c in CAPS])
-def test_what_leaves_has_caps(remit, covers, flags, field, reason):
+def test_landlock_exports_are_limited(remit, covers, flags, field, reason):
     many = 2000 if field == "artifact_time" else 2
     code = (
         "import os\nos.mkdir('d'); open('d/f', 'w').close(); os.symlink('/etc/passwd', 'link')\n"
@@ -558,7 +558,7 @@ def test_what_leaves_has_caps(remit, covers, flags, field, reason):
     covers(remit, field, *enforced(result, field), tier="landlock")
 
 
-def test_what_comes_in_has_a_cap(remit, covers):
+def test_landlock_input_is_limited(remit, covers):
     path = remit.file("inputs/bare", b"x" * 3_000_000)
     result = remit.json("print('ran')", "--preset", "landlock", "--input-max", "2M", "--file", f"{path}:x")
     assert result["status"] == "refused" and "input_bytes" in result["error"]["value"], result

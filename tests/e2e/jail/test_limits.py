@@ -10,7 +10,7 @@ from conftest import enforced, skip_or_fail
 from shared_keeper import children
 
 
-def test_timeout(remit, covers):
+def test_timeout_ends_every_kind_of_wait(remit, covers):
     for code in (
         "while True: pass",
         "import time; time.sleep(60)",
@@ -26,12 +26,12 @@ def test_timeout(remit, covers):
     covers(remit, "timeout", "timer")
 
 
-def test_timeout_of_many_threads(any_remit):
+def test_timeout_ends_many_threads(any_remit):
     code = "import threading\ndef spin():\n    while True: pass\nfor _ in range(40): threading.Thread(target=spin).start()"
     assert any_remit.json(code, "--timeout", "700ms")["status"] == "timeout"
 
 
-def test_cpu(remit, covers):
+def test_cpu_limit_ends_run(remit, covers):
     result = remit.json("while True: pass", "--cpu", "700ms", "--timeout", "300s")
     assert result["status"] == "cpu_limit"
     assert 650 < result["usage"]["cpu_ms"] < 3000
@@ -40,7 +40,7 @@ def test_cpu(remit, covers):
     covers(remit, "cpu_seconds", *enforced(result, "cpu_seconds"))
 
 
-def test_cpu_of_all_processes_together(remit):
+def test_cpu_limit_counts_all_processes(remit):
     code = "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while True: pass\ntime.sleep(300)"
     result = remit.json(code, "--subprocess", "--cpu", "1s", "--timeout", "300s")
     if remit.by_root:
@@ -49,7 +49,7 @@ def test_cpu_of_all_processes_together(remit):
         assert (result["status"], result["error"]["where"]) == ("refused", "cpu_seconds")
 
 
-def test_waiting_costs_no_processor_time(any_remit):
+def test_sleeping_costs_no_cpu_time(any_remit):
     assert any_remit.json("import time; time.sleep(1.5)", "--cpu", "1s")["status"] == "ok"
 
 
@@ -61,7 +61,7 @@ def test_waiting_costs_no_processor_time(any_remit):
         "import mmap; m = mmap.mmap(-1, 400 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nfor i in range(0, len(m), 4096): m[i] = 1",
     ],
 )
-def test_memory(remit, covers, code):
+def test_memory_limit_is_hit(remit, covers, code):
     result = remit.json(code, "--memory", "200M", "--disk", "32M", "--open-files", "64")
     if remit.by_root:
         assert (result["status"], result["signal"]) == ("memory_limit", 9)
@@ -72,7 +72,7 @@ def test_memory(remit, covers, code):
     covers(remit, "memory_bytes", *enforced(result, "memory_bytes"))
 
 
-def test_memory_is_a_bound_without_a_cgroup(remit):
+def test_memory_limit_without_cgroup_includes_files_and_pipes(remit):
     """Files, pipes and the process together stay within memory_bytes."""
     result = remit.json("pass")
     (row,) = [r for r in result["enforcement"] if r["field"] == "memory_bytes"]
@@ -83,7 +83,7 @@ def test_memory_is_a_bound_without_a_cgroup(remit):
     assert 500 < sum(numbers) <= 512 and len(numbers) == 4
 
 
-def test_processes(remit, covers):
+def test_process_limit_is_hit(remit, covers):
     code = (
         "import threading, time\nn = 0\ntry:\n    while True:\n"
         "        threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); n += 1\n"
@@ -94,7 +94,7 @@ def test_processes(remit, covers):
     covers(remit, "processes", *enforced(result, "processes"))
 
 
-def test_disk(remit, covers):
+def test_disk_limit_is_hit(remit, covers):
     code = (
         "import errno\n"
         "def fill(name):\n"
@@ -111,28 +111,28 @@ def test_disk(remit, covers):
     covers(remit, "disk_bytes", *enforced(result, "disk_bytes"))
 
 
-def test_files(remit, covers):
+def test_file_count_limit_is_hit(remit, covers):
     code = "import errno\nn = 0\ntry:\n    while True:\n        open(str(n), 'w').close(); n += 1\nexcept OSError as e: print(n < 100, errno.errorcode[e.errno])"
     result = remit.json(code, "--files", "100")
     assert result["stdout"] == "True ENOSPC\n"
     covers(remit, "files", *enforced(result, "files"))
 
 
-def test_file_bytes(remit, covers):
+def test_file_size_limit_is_hit(remit, covers):
     code = "import errno\ntry:\n    with open('x', 'wb', buffering=0) as f:\n        while True: f.write(bytes(65536))\nexcept OSError as e: print(errno.errorcode[e.errno])\nimport os; print(os.path.getsize('x'))"
     result = remit.json(code, "--file-size", "1M")
     assert result["stdout"] == f"EFBIG\n{1 << 20}\n"
     covers(remit, "file_bytes", *enforced(result, "file_bytes"))
 
 
-def test_open_files(remit, covers):
+def test_open_file_limit_is_hit(remit, covers):
     code = "import errno\nkeep = []\ntry:\n    while True: keep.append(open('/dev/null'))\nexcept OSError as e: print(len(keep) < 40, errno.errorcode[e.errno])"
     result = remit.json(code, "--open-files", "40")
     assert result["stdout"] == "True EMFILE\n"
     covers(remit, "open_files", *enforced(result, "open_files"))
 
 
-def test_cpus(remit, covers):
+def test_cpu_count_is_limited(remit, covers):
     code = "import os; print(os.cpu_count(), len(os.sched_getaffinity(0)))\ntry: os.sched_setaffinity(0, range(64)); print('raised')\nexcept PermissionError: print('refused')"
     result = remit.json(code, "--cpus", "1")
     assert result["stdout"] == "1 1\nrefused\n"
@@ -142,7 +142,7 @@ def test_cpus(remit, covers):
     assert usage["cpu_ms"] <= 1.15 * usage["wall_ms"] + 20
 
 
-def test_output_is_cut_at_the_cap_and_drained_behind_it(remit, covers):
+def test_output_is_cut_at_limit_and_drained_beyond(remit, covers):
     code = "import sys\nfor i in range(100): sys.stdout.write('x' * 1000); sys.stderr.write('y' * 1000)\nsys.stdout.write('end')"
     result = remit.json(code, "--stdout-max", "5000", "--stderr-max", "3000")
     assert result["status"] == "ok"
@@ -152,12 +152,12 @@ def test_output_is_cut_at_the_cap_and_drained_behind_it(remit, covers):
     covers(remit, "stderr_max_bytes", "capture")
 
 
-def test_a_character_is_not_cut_in_two(any_remit):
+def test_character_is_not_cut_in_two(any_remit):
     result = any_remit.json("print('é' * 2000)", "--stdout-max", "1025")
     assert result["stdout"] == "é" * 512 and "stdout_base64" not in result
 
 
-def test_the_output_ceiling_ends_a_flood(remit, covers):
+def test_output_ceiling_ends_flood(remit, covers):
     done = remit("run", "--json", "--stdout-max", "1k", "--output-ceiling", "10", "-c", "while True: print('x' * 1000)")
     result = json.loads(done.stdout)
     assert result["status"] == "output_limit" and done.returncode == 141
@@ -165,7 +165,7 @@ def test_the_output_ceiling_ends_a_flood(remit, covers):
     covers(remit, "output_ceiling", "capture")
 
 
-def test_code_and_input_have_caps(remit, covers):
+def test_code_and_input_are_limited(remit, covers):
     path = remit.file("long.py", "#" * 3000)
     done = remit("run", "--json", "--code-max", "2000", path)
     result = json.loads(done.stdout)
@@ -178,14 +178,14 @@ def test_code_and_input_have_caps(remit, covers):
     covers(remit, "stdin_bytes", "frame_cap")
 
 
-def test_a_hundred_mebibytes_of_code_are_an_error(any_remit):
+def test_hundred_mebibytes_of_code_are_error(any_remit):
     path = any_remit.file("huge.py", b"#" * (100 << 20))
     done = any_remit("run", path)
     path.unlink()
     assert done.returncode in (2, 125) and "huge.py" in done.stderr + "code_bytes"
 
 
-def test_unlimited_is_a_word(any_remit):
+def test_unlimited_is_a_value(any_remit):
     result = any_remit.json("print(1)", "--timeout", "unlimited", "--cpu", "unlimited", "--memory", "unlimited")
     rows = {r["field"]: r for r in result["enforcement"]}
     for field in ("timeout", "cpu_seconds", "memory_bytes"):
@@ -197,7 +197,7 @@ def below(pid: int) -> list[int]:
     return [found for child in children(pid) for found in (child, *below(child))]
 
 
-def test_pages_of_jails_are_not_merged_though_those_of_the_caller_are(any_remit):
+def test_jail_pages_are_not_merged_even_if_caller_s_are(any_remit):
     """K9: what systemd's MemoryKSM sets is inherited by all that a service starts."""
     libc = ctypes.CDLL(None)
 

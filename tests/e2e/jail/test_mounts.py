@@ -10,7 +10,7 @@ import pytest
 from conftest import PYTHON, skip_or_fail
 
 
-def test_a_read_root_with_the_interpreter_in_it_leaves_no_mount(remit):
+def test_read_root_containing_interpreter_leaves_no_mount(remit):
     """Its mounts are put into a clone of the host's mount, which must not be its peer."""
     before = mounts.listed()
     for _ in range(2):
@@ -35,7 +35,7 @@ def outside(remit):
 
 
 @pytest.mark.parametrize("flag", ["--read", "--write"])
-def test_a_mount_made_while_code_runs_does_not_appear_in_the_jail(remit, outside, flag):
+def test_mount_made_during_run_does_not_appear_in_jail(remit, outside, flag):
     """It would have none of the flags of the root that the policy names: writable, with setuid files and devices."""
     sub = outside / "sub"
     run = remit.popen(

@@ -24,7 +24,7 @@ def test_every_supported_version_is_present(stage):
 
 
 @pytest.mark.parametrize("python", NEW or ["none"])
-def test_every_python_present_runs(stage, python):
+def test_every_installed_python_runs_code(stage, python):
     from conftest import make_remit, users
 
     if "root" not in users() or python == "none":
@@ -59,7 +59,7 @@ print(json.dumps([count, len(huge), str(sum(map(decimal.Decimal, range(1000))))]
 
 
 @pytest.mark.parametrize("python", [PYTHON, *NEW])
-def test_program_text_goes_into_huge_pages_and_still_runs(stage, python):
+def test_program_text_is_moved_to_huge_pages_and_still_runs(stage, python):
     if os.geteuid() != 0 and python != PYTHON:
         skip_or_fail("the other interpreters belong to root")
     done = subprocess.run([python, "-I", "-c", TEXT, stage / "bin" / "runtime"], capture_output=True, text=True, check=True)
@@ -70,7 +70,7 @@ def test_program_text_goes_into_huge_pages_and_still_runs(stage, python):
 
 
 @pytest.mark.parametrize("python", OLD or ["none"])
-def test_an_old_python_is_refused(stage, python):
+def test_old_python_is_refused(stage, python):
     from conftest import make_remit, users
 
     if "root" not in users() or python == "none":
@@ -79,7 +79,7 @@ def test_an_old_python_is_refused(stage, python):
     assert result["status"] == "refused" and result["error"]["where"] == "python" and result["stdout"] == ""
 
 
-def test_the_python_on_path_may_be_a_shim(remit):
+def test_python_on_path_may_be_shim(remit):
     """A script on PATH that starts an interpreter, as pyenv installs them."""
     shim = remit.file("bin/python3", f"#!/bin/sh\nexec {PYTHON} \"$@\"\n")
     shim.chmod(0o755)
@@ -88,7 +88,7 @@ def test_the_python_on_path_may_be_a_shim(remit):
         assert remit.json("import sys; print(sys.executable)", env={"PATH": path})["stdout"] == f"{PYTHON}\n"
 
 
-def test_a_venv_with_its_packages(remit):
+def test_venv_has_its_packages(remit):
     venv = remit.folder / "venv"
     if not venv.exists():
         subprocess.run([PYTHON, "-m", "venv", "--without-pip", venv], check=True, env=remit.env(), **remit.identity())
@@ -99,7 +99,7 @@ def test_a_venv_with_its_packages(remit):
     assert result["stdout"] == f"from the venv {venv} {venv}/bin/python True\n", result
 
 
-def test_an_editable_install_is_importable_when_its_folder_is_a_read_root(remit):
+def test_editable_install_needs_read_root_for_its_folder(remit):
     venv = remit.folder / "venv-editable"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", venv], check=True, env=remit.env(), **remit.identity())
     source = remit.file("src/mine.py", "value = 'editable'\n").parent
@@ -110,7 +110,7 @@ def test_an_editable_install_is_importable_when_its_folder_is_a_read_root(remit)
     assert remit.json("import mine; print(mine.value)", "--python", python, "--read", source)["stdout"] == "editable\n"
 
 
-def test_what_is_installed_after_the_first_run_is_found(remit):
+def test_package_installed_after_first_run_is_found(remit):
     """The answer of an interpreter is cached, and holds only until its folders change."""
     venv = remit.folder / "venv-later"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True, env=remit.env(), **remit.identity())
@@ -135,7 +135,7 @@ def test_what_is_installed_after_the_first_run_is_found(remit):
         ("pypy", '#!/bin/sh\necho \'{"version": [3, 10, 0], "implementation": "pypy", "executable": "/x"}\'\n', 0o755, "not CPython"),
     ],
 )
-def test_what_is_not_a_usable_python_is_refused(any_remit, name, content, mode, words):
+def test_unusable_python_is_refused(any_remit, name, content, mode, words):
     path = any_remit.folder / f"py-{name}"
     if content == "dir":
         path.mkdir(exist_ok=True)
@@ -146,7 +146,7 @@ def test_what_is_not_a_usable_python_is_refused(any_remit, name, content, mode, 
     assert words in result["error"]["value"], result["error"]
 
 
-def test_code_before_the_lock_is_ours_only(remit):
+def test_only_remit_s_code_runs_before_lockdown(remit):
     """Modules that shadow the runner's or the standard library's own do not run before the lock-down."""
     root = remit.file("evil/posix.py", "print('evil')").parent
     for name in ("records.py", "runner.py", "_remit.py", "sitecustomize.py", "usercustomize.py", "encodings.py"):

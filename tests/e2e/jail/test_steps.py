@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from leftovers import gone, name_of, processes, workspaces
+from leftovers import name_of, processes, remaining, workspaces
 from shared_keeper import family, kill
 from waiting import PATIENCE, until
 
@@ -32,35 +32,35 @@ def way_to(step):
     return ("--preload", "json") if (step, "STAGE_JOIN") in ROWS else ()
 
 
-def test_the_table_was_found():
+def test_step_table_is_parsed():
     assert len(STEPS) > 28 and "leave the host's root" in STEPS and "load the filter" in STEPS
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_that_fails_ends_the_run_with_its_name(holes, step):
+def test_failing_step_ends_run_with_its_name(holes, step):
     result = holes.json("print('ran')", *way_to(step), env={"REMIT_FAIL_STEP": step})
     assert result["stdout"] == "" and result["status"] == "internal", result
     assert result["error"]["where"] == step and result["error"]["value"]
-    assert gone(lambda: processes(holes.command)) == []
+    assert remaining(lambda: processes(holes.command)) == []
 
 
 @pytest.mark.parametrize("step", WARM)
-def test_a_step_that_fails_in_a_zygotes_child_ends_the_run_with_its_name(holes, step):
+def test_failing_step_in_zygote_child_ends_run_with_its_name(holes, step):
     result = holes.json("print('ran')", "--preload", "json", env={"REMIT_FAIL_STEP": step})
     assert result["stdout"] == "" and result["status"] == "internal", result
     assert result["error"]["where"] == step and result["error"]["value"]
-    assert gone(lambda: processes(holes.command)) == []
+    assert remaining(lambda: processes(holes.command)) == []
 
 
 @pytest.mark.parametrize("step", BARE)
-def test_a_step_that_fails_without_namespaces_ends_the_run_with_its_name(holes, step):
+def test_failing_step_without_namespaces_ends_run_with_its_name(holes, step):
     result = holes.json("print('ran')", "--preset", "landlock", env={"REMIT_FAIL_STEP": step})
     assert result["stdout"] == "" and result["status"] == "internal", result
     assert result["error"]["where"] == step and result["error"]["value"]
-    assert gone(lambda: processes(holes.command)) == [] and gone(lambda: workspaces(holes)) == []
+    assert remaining(lambda: processes(holes.command)) == [] and remaining(lambda: workspaces(holes)) == []
 
 
-def test_the_release_build_has_no_such_switch(remit):
+def test_release_build_cannot_fail_steps(remit):
     assert b"REMIT_FAIL_STEP" not in pathlib.Path(remit.command).read_bytes()
     assert remit.json("print(1)", env={"REMIT_FAIL_STEP": "load the filter"})["status"] == "ok"
 
@@ -84,17 +84,17 @@ def kill_at(holes, step, number, *flags) -> None:
             p.communicate(timeout=PATIENCE)  # it ends, whatever it says
         finally:
             p.kill()
-    assert gone(lambda: processes(holes.command)) == []
+    assert remaining(lambda: processes(holes.command)) == []
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
-def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
+def test_process_killed_at_step_leaves_nothing(holes, number):
     kill_at(holes, STEPS[number], number, *way_to(STEPS[number]))
 
 
 @pytest.mark.parametrize("number", range(len(BARE)))
-def test_whoever_is_killed_at_a_step_without_namespaces_nothing_is_left(holes, number):
+def test_process_killed_at_step_without_namespaces_leaves_nothing(holes, number):
     """But for the folder of a keeper that was killed, which the next one removes."""
     kill_at(holes, BARE[number], number, "--preset", "landlock")
     assert holes("doctor", "--clean").returncode == 0
-    assert gone(lambda: workspaces(holes)) == []
+    assert remaining(lambda: workspaces(holes)) == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 
-def test_static_checks_and_runs_nothing(remit, covers):
+def test_static_tier_checks_and_runs_nothing(remit, covers):
     result = remit.json("import json, os.path\nprint('ran')", "--tier", "static")
     assert (result["status"], result["stdout"], result["exit_code"]) == ("ok", "", None)
     for row in result["enforcement"]:
@@ -20,7 +20,7 @@ def test_static_checks_and_runs_nothing(remit, covers):
         ("from no.such import thing", "ModuleNotFoundError", 1),
     ],
 )
-def test_static_rejects(remit, code, name, line):
+def test_static_tier_rejects_invalid_code(remit, code, name, line):
     done = remit("run", "--json", "--tier", "static", "-c", code)
     result = json.loads(done.stdout)
     assert (result["status"], result["error"]["name"], result["error"]["line"]) == ("rejected", name, line)
@@ -28,7 +28,7 @@ def test_static_rejects(remit, code, name, line):
 
 
 @pytest.mark.parametrize("tier", ["local", "static", "unsafe", "landlock"])
-def test_imports_are_checked_where_a_list_is_given(remit, covers, tier):
+def test_imports_are_checked_against_lists(remit, covers, tier):
     for flags, code, status in (
         (("--allow-import", "math"), "import math", "ok"),
         (("--allow-import", "math"), "import math\nimport os", "rejected"),
@@ -44,7 +44,7 @@ def test_imports_are_checked_where_a_list_is_given(remit, covers, tier):
 
 
 @pytest.mark.parametrize("name", ["unsafe", "local_unsafe"])
-def test_unsafe_must_be_named_and_says_what_it_is(remit, covers, name):
+def test_unsafe_tier_must_be_named_and_prints_warning(remit, covers, name):
     done = remit("run", "--json", "--tier", name, "-c", "import os; print(os.getuid() != 1000 or True, os.path.exists('/proc/self'))")
     result = json.loads(done.stdout)
     assert (result["status"], result["tier"]) == ("ok", "unsafe")
@@ -55,7 +55,7 @@ def test_unsafe_must_be_named_and_says_what_it_is(remit, covers, name):
     assert rows["timeout"] == rows["stdout_max_bytes"] == "enforced"
 
 
-def test_unsafe_keeps_time_output_and_sizes(remit, covers):
+def test_unsafe_tier_enforces_time_output_and_sizes(remit, covers):
     result = remit.json("while True: pass", "--tier", "unsafe", "--timeout", "500ms")
     assert result["status"] == "timeout"
     covers(remit, "timeout", "timer", tier="unsafe")
@@ -74,7 +74,7 @@ def test_unsafe_keeps_time_output_and_sizes(remit, covers):
 
 
 @pytest.mark.parametrize("tier", ["container", "wasm", "vm"])
-def test_tiers_that_are_not_built_are_refused_by_name(any_remit, tier):
+def test_unbuilt_tiers_are_refused_by_name(any_remit, tier):
     result = any_remit.json("print(1)", "--tier", tier)
     assert result["status"] == "refused" and tier in result["error"]["value"]
     assert result["error"]["where"] == "tier" and result["error"]["remedy"]

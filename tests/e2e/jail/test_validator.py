@@ -53,7 +53,7 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize("code", ORDINARY)
-def test_relaxed_refuses_no_ordinary_idiom(any_remit, code):
+def test_relaxed_validator_accepts_ordinary_idioms(any_remit, code):
     assert check(any_remit, code) == []
     result = any_remit.json("if 0:\n    pass\n" + code, "--validator", "relaxed")
     assert result["status"] != "rejected", result["error"]
@@ -73,11 +73,11 @@ RELAXED = [
 
 
 @pytest.mark.parametrize("code,line,value", RELAXED)
-def test_relaxed_says_what_will_not_work(any_remit, code, line, value):
+def test_relaxed_validator_finds_what_will_not_work(any_remit, code, line, value):
     assert [(f[0], f[2]) for f in check(any_remit, code)] == [(line, value)]
 
 
-def test_what_the_policy_grants_is_not_found(any_remit):
+def test_granted_capability_is_not_a_finding(any_remit):
     assert check(any_remit, "import subprocess\nimport os\nos.system('x')", "--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process") == []
     assert check(any_remit, "from urllib import request", "--net", "--memory-fallback", "per_process") == []
 
@@ -99,22 +99,22 @@ STRICT = [
 
 
 @pytest.mark.parametrize("code", STRICT_OK)
-def test_strict_lets_its_own_lists_through(any_remit, code):
+def test_strict_validator_accepts_its_lists(any_remit, code):
     assert check(any_remit, code, "--validator", "strict") == []
 
 
 @pytest.mark.parametrize("code,rule", STRICT)
-def test_strict_has_the_lists_that_users_know(any_remit, code, rule):
+def test_strict_validator_rejects_what_is_not_listed(any_remit, code, rule):
     done = any_remit("check", "--json", "--validator", "strict", "-c", code)
     findings = [f for f in json.loads(done.stdout)["findings"] if f["rule"] != "tier"]
     assert [f["rule"] for f in findings] == [rule], findings
 
 
-def test_a_mixed_import_reports_only_the_bad_name(any_remit):
+def test_mixed_import_reports_only_forbidden_name(any_remit):
     assert rules(any_remit, "from os import path, system, environ", "--validator", "strict") == ["os.system is not in allowed_os_attrs"]
 
 
-def test_lists_of_the_policy_replace_those_of_the_mode(any_remit):
+def test_policy_lists_replace_those_of_mode(any_remit):
     assert rules(any_remit, "import csv\nimport json", "--validator", "strict", "--allow-import", "csv") == ["import of 'json' is not in allowed_imports"]
     assert rules(any_remit, "import os\nos.getcwd()\nos.environ", "--validator", "strict", "--allow-os-attr", "getcwd") == ["os.environ is not in allowed_os_attrs"]
     assert rules(any_remit, "print(1)\nlen('')", "--allow-builtin", "len") == ["a call of 'print' is not in allowed_builtins"]
@@ -122,19 +122,19 @@ def test_lists_of_the_policy_replace_those_of_the_mode(any_remit):
     assert rules(any_remit, "import math", "--allow-node", "Module,Expr") == ["Import is not in allowed_nodes", "alias is not in allowed_nodes"]
 
 
-def test_all_findings_come_at_once_in_order(any_remit):
+def test_findings_are_reported_together_in_sequence(any_remit):
     found = check(any_remit, "import subprocess\nx = eval('1')\ndef f():\n    import ctypes; breakpoint()")
     assert [place[:2] for place in found] == [(1, 1), (2, 5), (4, 5), (4, 20)]
 
 
-def test_a_program_with_very_many_findings_is_bounded(any_remit):
+def test_findings_are_limited_in_number(any_remit):
     code = "\n".join(f"eval('ä{i}')" for i in range(5000))
     done = any_remit("run", "--json", "--validator", "relaxed", any_remit.file("many.py", code))
     error = json.loads(done.stdout)["error"]
     assert len(error["findings"]) == 100 and error["value"].endswith("(and 4999 more)")
 
 
-def test_names_that_would_make_a_claim_too_long_are_cut(any_remit):
+def test_long_names_in_findings_are_cut(any_remit):
     code = "\n".join(f"import {'ä' * 20_000}{i}" for i in range(20))
     done = any_remit("run", "--json", "--allow-import", "math", any_remit.file("long.py", code))
     result = json.loads(done.stdout)
@@ -142,7 +142,7 @@ def test_names_that_would_make_a_claim_too_long_are_cut(any_remit):
 
 
 @pytest.mark.parametrize("tier", ALL_TIERS)
-def test_nothing_runs_that_was_turned_away(remit, covers, tier):
+def test_rejected_code_does_not_run(remit, covers, tier):
     preset = ("--preset", "landlock") if tier == "landlock" else ("--tier", tier)
     rows = {
         "validator": (("--validator", "relaxed"), "print('ran')\nimport subprocess"),
@@ -162,7 +162,7 @@ def test_nothing_runs_that_was_turned_away(remit, covers, tier):
         assert remit.json("pass", *preset, *(("--validator", "relaxed") if field == "allowed_nodes" else flags))["status"] == "ok"
 
 
-def test_warm_runs_are_checked_too(remit):
+def test_validator_checks_warm_runs(remit):
     keeper = SharedKeeper(remit)
     flags = ("--validator", "relaxed")
     assert keeper.warm("import math\nmath.pi", *flags)["status"] == "ok"
@@ -171,7 +171,7 @@ def test_warm_runs_are_checked_too(remit):
     keeper.close()
 
 
-def test_it_is_no_wall(any_remit):
+def test_validator_is_not_a_wall(any_remit):
     """And says so; what gets around it meets the jail."""
     code = "import os\n__name__ == '__main__' and __builtins__.print\ngetattr(os, 'sys' + 'tem')('true')\n__builtins__.__dict__['ev' + 'al']('1')\nprint('ran')"
     result = any_remit.json(code, "--validator", "relaxed")
@@ -181,7 +181,7 @@ def test_it_is_no_wall(any_remit):
 # ---- the command ----
 
 
-def test_check_prints_findings_for_people(remit):
+def test_check_prints_findings(remit):
     path = remit.file("bad.py", "import subprocess\nprint(eval('1'))\n")
     done = remit("check", path)
     assert done.returncode == 1 and done.stderr == ""
@@ -203,20 +203,20 @@ def test_check_runs_nothing(remit):
     assert done.returncode == 0 and not flag.exists()
 
 
-def test_check_reads_standard_input_and_finds_what_is_no_python(remit):
+def test_check_reads_standard_input_and_reports_syntax_errors(remit):
     done = remit("check", "-", input="x = (\n")
     assert done.returncode == 1 and done.stdout.startswith("main.py:1:5: '(' was never closed")
     assert remit("check", "-", input="x = 1\n").returncode == 0
     assert remit("check", "-c", "import no_such_module").returncode == 1
 
 
-def test_check_is_told_how_it_is_used(any_remit):
+def test_check_misuse_is_error(any_remit):
     assert any_remit("check").returncode == 2
     assert any_remit("check", "a.py", "b.py").returncode == 2
     assert any_remit("check", "/no/such/file.py").returncode == 2
     assert any_remit("check", "--no-such-flag", "-c", "1").returncode == 2
 
 
-def test_a_hostile_name_cannot_write_on_the_terminal(any_remit):
+def test_hostile_name_is_not_printed_raw(any_remit):
     done = any_remit("check", "-c", "import a\u202eb\nimport 𝐜𝐭𝐲𝐩𝐞𝐬")
     assert "\u202e" not in done.stdout and "\x1b" not in done.stdout

@@ -16,7 +16,7 @@ import time
 
 import pytest
 from conftest import enforced, make_remit, skip_or_fail
-from leftovers import gone, name_of, processes
+from leftovers import name_of, processes, remaining
 from shared_keeper import SharedKeeper, children, kill
 from waiting import until
 
@@ -64,9 +64,9 @@ class Folder:
         )  # fmt: skip
         assert p.stdout.readline() == "ready\n", p.communicate()
         act()
-        _, said = p.communicate("\n", timeout=120)
+        _, stderr = p.communicate("\n", timeout=120)
         line = json.loads(self.path.with_suffix(".audit").read_text().splitlines()[-1])
-        return {**line, "stderr": said}
+        return {**line, "stderr": stderr}
 
 
 @pytest.fixture(params=["cold", "warm"])
@@ -96,7 +96,7 @@ def reasons(result: dict) -> dict[str, str]:
 # ---- what is written ----
 
 
-def test_changes_are_written_after_the_run(folder, covers):
+def test_changes_are_written_after_run(folder, covers):
     folder.put("changed")
     folder.put("deleted")
     folder.put("kept")
@@ -119,7 +119,7 @@ def test_changes_are_written_after_the_run(folder, covers):
     covers(folder.remit, "filesystem_write_roots", "commit")
 
 
-def test_write_names_a_folder_at_its_own_path(folder, covers):
+def test_write_option_mounts_folder_at_its_path(folder, covers):
     folder.put("a")
     result = folder.run(f"open({str(folder.path / 'a')!r}, 'w').write('new')", "--write", folder.path)
     assert result["status"] == "ok", result
@@ -131,14 +131,14 @@ def test_write_names_a_folder_at_its_own_path(folder, covers):
     covers(folder.remit, "filesystem_write_roots", "mount_namespace", "landlock", "overlay")
 
 
-def test_nothing_is_changed_before_the_end(quick):
+def test_host_folder_is_unchanged_during_run(quick):
     quick.put("a")
     seen = []
     result = quick.during("open('a', 'w').write('new')", lambda: seen.append(quick.text("a")))
     assert seen == ["old"] and result["status"] == "ok" and quick.text("a") == "new"
 
 
-def test_overlay_is_thrown_away(folder, covers):
+def test_overlay_changes_are_discarded(folder, covers):
     folder.put("a")
     folder.put("sub/b")
     result = folder("open('a', 'w').write('new'); shutil.rmtree('sub'); open('c', 'w'); print(sorted(os.listdir()))", mode="overlay")
@@ -149,14 +149,14 @@ def test_overlay_is_thrown_away(folder, covers):
     covers(folder.remit, "mounts", "overlay")
 
 
-def test_the_next_run_sees_what_was_written(folder):
+def test_next_run_reads_written_changes(folder):
     for n in range(5):
         result = folder("p = pathlib.Path('n'); n = int(p.read_text()) if p.exists() else 0; p.write_text(str(n + 1)); print(n)")
         assert result["stdout"] == f"{n}\n" and result["changes_skipped"] == [], result
     assert folder.text("n") == "5"
 
 
-def test_direct_is_the_folder_itself_and_says_what_it_means(folder):
+def test_direct_mode_changes_folder_itself_without_limits(folder):
     folder.put("a")
     result = folder("open('a', 'w').write('new'); open('b', 'w'); os._exit(3)", mode="direct")
     assert result["exit_code"] == 3 and folder.text("a") == "new" and folder.names() == ["a", "b"]
@@ -167,7 +167,7 @@ def test_direct_is_the_folder_itself_and_says_what_it_means(folder):
     assert "overlay" not in rows["mounts"]["mechanisms"]
 
 
-def test_a_disk_is_flushed_only_for_a_folder_of_mode_direct(folder):
+def test_fsync_reaches_disk_only_in_direct_mode(folder):
     """RS19. A descriptor that is not open tells: the kernel refuses it, and Remit's own answer is 0."""
     code = (
         "f = open('a', 'w'); f.write('new'); f.flush(); os.fsync(f.fileno()); os.fdatasync(f.fileno())\n"
@@ -176,12 +176,12 @@ def test_a_disk_is_flushed_only_for_a_folder_of_mode_direct(folder):
         "    try: call(999); print('answered')\n"
         "    except OSError as e: print(e.errno)\n"
     )
-    for mode, said in (("rw", "answered\n" * 2), ("overlay", "answered\n" * 2), ("direct", f"{errno.EBADF}\n" * 2)):
+    for mode, wanted in (("rw", "answered\n" * 2), ("overlay", "answered\n" * 2), ("direct", f"{errno.EBADF}\n" * 2)):
         result = folder(code, mode=mode)
-        assert (result["status"], result["stdout"]) == ("ok", said), (mode, result)
+        assert (result["status"], result["stdout"]) == ("ok", wanted), (mode, result)
 
 
-def test_modes_times_owners_and_holes_are_as_they_were(folder):
+def test_modes_times_owners_and_holes_are_preserved(folder):
     folder.put("script", "#!", 0o755)
     folder.put("private", "x", 0o600)
     result = folder(
@@ -201,7 +201,7 @@ def test_modes_times_owners_and_holes_are_as_they_were(folder):
     assert sparse.st_size == 100 << 20 and sparse.st_blocks * 512 < 1 << 20
 
 
-def test_root_writes_for_the_folder_s_owner(stage):
+def test_root_writes_as_folder_s_owner(stage):
     if os.geteuid() != 0:
         skip_or_fail("only root writes for others")
     remit = make_remit("root", stage)
@@ -215,7 +215,7 @@ def test_root_writes_for_the_folder_s_owner(stage):
         assert (st.st_uid, st.st_gid) == (12345, 23456), name
 
 
-def test_what_was_only_opened_is_no_change(folder):
+def test_file_only_opened_is_not_a_change(folder):
     folder.put("a")
     folder.put("b")
     result = folder("open('a', 'r+').close(); f = open('b', 'r+'); s = os.stat('b'); f.write('new'); f.close(); os.utime('b', ns=(s.st_atime_ns, s.st_mtime_ns))")
@@ -223,7 +223,7 @@ def test_what_was_only_opened_is_no_change(folder):
     assert folder.text("b") == "new"
 
 
-def test_a_file_becomes_a_folder_and_a_folder_a_file(folder):
+def test_file_and_folder_may_replace_each_other(folder):
     folder.put("file")
     folder.put("dir/x")
     folder.put("again/x")
@@ -238,14 +238,14 @@ def test_a_file_becomes_a_folder_and_a_folder_a_file(folder):
     assert folder.text("dir") == "now a file" and folder.text("again/y") == "new"
 
 
-def test_the_mode_of_a_folder(folder):
+def test_folder_mode_is_written(folder):
     folder.put("dir/x")
     result = folder("os.chmod('dir', 0o700)")
     assert kinds(result) == {"/data/dir/": "mode"}, result
     assert stat.S_IMODE((folder.path / "dir").stat().st_mode) == 0o700
 
 
-def test_files_without_rights_for_their_owner(folder):
+def test_files_without_owner_rights_are_written(folder):
     result = folder("os.mkdir('d'); open('d/f', 'w').write('x'); os.chmod('d/f', 0); os.chmod('d', 0o500)")
     assert result["changes_skipped"] == [] and kinds(result) == {"/data/d/": "created", "/data/d/f": "created"}, result
 
@@ -261,7 +261,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("status", ENDS)
-def test_only_what_ends_well_is_written(quick, status):
+def test_failed_run_writes_nothing_unless_commit_always(quick, status):
     quick.put("a")
     code, flags = ENDS[status]
     result = quick(f"open('a', 'w').write('new')\n{code}", *flags)
@@ -271,7 +271,7 @@ def test_only_what_ends_well_is_written(quick, status):
     assert (result["status"], result["committed"]) == (status, True) and quick.text("a") == "new"
 
 
-def test_dry_run_only_lists(folder):
+def test_dry_run_only_lists_changes(folder):
     folder.put("a")
     for flags in (("--dry-run",), ("--commit", "never")):
         result = folder("open('a', 'w').write('new'); open('.profile', 'w')", *flags)
@@ -280,7 +280,7 @@ def test_dry_run_only_lists(folder):
         assert folder.text("a") == "old" and folder.names() == ["a"]
 
 
-def test_dry_run_on_the_command_line(quick):
+def test_dry_run_lists_changes_on_stderr(quick):
     quick.put("a")
     code = f"open('{quick.path}/a', 'w').write('new'); open('{quick.path}/b', 'w')"
     done = quick.remit("run", "--dry-run", "--write", quick.path, "-c", code)
@@ -290,7 +290,7 @@ def test_dry_run_on_the_command_line(quick):
     assert done.returncode == 2 and "--write DIR" in done.stderr
 
 
-def test_what_is_not_written_is_said(quick):
+def test_skipped_changes_are_reported_on_stderr(quick):
     quick.put("a")
     code = f"open('{quick.path}/a', 'w').write('new'); open('{quick.path}/.x', 'w')"
     done = quick.remit("run", "--write", quick.path, "-c", code)
@@ -303,7 +303,7 @@ def test_what_is_not_written_is_said(quick):
 # ---- what is never written ----
 
 
-def test_links_and_special_files_stay_behind(quick, covers):
+def test_links_and_special_files_are_not_written(quick, covers):
     quick.put("a")
     result = quick(
         "os.symlink('/etc/passwd', 'link'); os.symlink('a', 'inner'); open('one', 'w'); os.link('one', 'two'); open('ok', 'w')"
@@ -316,7 +316,7 @@ def test_links_and_special_files_stay_behind(quick, covers):
     covers(quick.remit, "mounts", "commit")
 
 
-def test_where_nothing_runs_nothing_is_changed(quick, covers):
+def test_static_tier_changes_nothing(quick, covers):
     quick.put("a")
     result = quick("open('a', 'w').write('new')", "--tier", "static", "--commit", "always")
     assert (result["status"], result["changes"], quick.text("a")) == ("ok", [], "old"), result
@@ -324,7 +324,7 @@ def test_where_nothing_runs_nothing_is_changed(quick, covers):
         covers(quick.remit, row["field"], *row["mechanisms"], tier="static")
 
 
-def test_a_folder_that_became_a_link_leads_nowhere(quick):
+def test_folder_replaced_by_link_leads_nowhere(quick):
     """FS-W9."""
     quick.put("dir/x")
     outside = quick.remit.folder / f"{quick.path.name}-outside"
@@ -334,7 +334,7 @@ def test_a_folder_that_became_a_link_leads_nowhere(quick):
     assert quick.text("dir/x") == "old" and list(outside.iterdir()) == []
 
 
-def test_a_link_of_the_host_is_replaced_never_followed(quick):
+def test_host_link_is_replaced_and_never_followed(quick):
     target = quick.remit.file(f"{quick.path.name}-target", "mine")
     (quick.path / "link").symlink_to(target)
     result = quick("os.remove('link'); open('link', 'w').write('new')")
@@ -356,7 +356,7 @@ RENAMES = {
 
 
 @pytest.mark.parametrize("way", RENAMES)
-def test_what_is_renamed_is_there_under_its_new_name(quick, way):
+def test_renamed_file_has_its_new_name(quick, way):
     code, wanted = RENAMES[way]
     quick.put("a")
     quick.put("b", "b")
@@ -368,7 +368,7 @@ def test_what_is_renamed_is_there_under_its_new_name(quick, way):
     assert ("a" in quick.names()) == ("a" in wanted)
 
 
-def test_what_cannot_have_its_new_name_keeps_the_old(quick):
+def test_refused_new_name_keeps_old_file(quick):
     for name in ("env", "dir/x", "kept"):
         quick.put(name)
     result = quick("os.rename('env', '.env'); shutil.move('dir', '.dir'); os.remove('kept'); open('new', 'w')")
@@ -376,7 +376,7 @@ def test_what_cannot_have_its_new_name_keeps_the_old(quick):
     assert reasons(result)["/data/env"] == "held back, because other changes were skipped"
 
 
-def test_code_cannot_change_what_runs_outside(remit):
+def test_code_cannot_change_interpreter_used_outside(remit):
     """A virtual environment in the folder, whose interpreter runs the code and is asked about itself outside."""
     folder = Folder(remit, remit.json)
     subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder.path / "venv"], check=True)
@@ -404,7 +404,7 @@ def test_code_cannot_change_what_runs_outside(remit):
     assert result["status"] == "refused" and "interpreter" in result["error"]["value"], result
 
 
-def test_nobody_makes_a_setuid_file(quick):
+def test_setuid_files_cannot_be_created(quick):
     """Not in the host's own folder either."""
     quick.put("a")
     code = (
@@ -419,7 +419,7 @@ def test_nobody_makes_a_setuid_file(quick):
         assert not path.stat().st_mode & 0o6000, path
 
 
-def test_what_python_writes_by_itself_is_not_written(quick):
+def test_bytecode_cache_is_not_written(quick):
     quick.put("module.py", "x = 1")
     result = quick("sys.path.insert(0, '/data'); import module; print(module.x)")
     assert result["stdout"] == "1\n" and (result["changes"], result["changes_skipped"]) == ([], []), result
@@ -428,7 +428,7 @@ def test_what_python_writes_by_itself_is_not_written(quick):
 PROTECTED = [".bashrc", ".git/hooks/pre-commit", ".claude/settings.json", ".vscode/tasks.json", "sub/.envrc", "sitecustomize.py", "SiteCustomize.PY", "x.pth", "lib/usercustomize.py", ".x/y/z", "lib/sitecustomize/__init__.py", "lib/app.cpython-311.pyc", "lib/__pycache__/app.pyc"]
 
 
-def test_names_that_tools_execute_are_protected(folder, covers):
+def test_names_executed_by_tools_are_protected(folder, covers):
     """FS-W8."""
     code = f"for n in {PROTECTED!r}:\n    os.makedirs(os.path.dirname(n) or '.', exist_ok=True); open(n, 'w').write('evil')\nopen('fine', 'w')"
     result = folder(code)
@@ -439,7 +439,7 @@ def test_names_that_tools_execute_are_protected(folder, covers):
     covers(folder.remit, "commit_names", "commit")
 
 
-def test_protected_names_that_are_there_are_not_changed_or_deleted(quick):
+def test_existing_protected_files_are_not_changed_or_deleted(quick):
     quick.put(".git/config", "[core]")
     quick.put("sub/.env", "KEY")
     quick.put("sub/x")
@@ -450,7 +450,7 @@ def test_protected_names_that_are_there_are_not_changed_or_deleted(quick):
     assert quick.text(".git/config") == "[core]" and quick.text("sub/.env") == "KEY"
 
 
-def test_a_protected_name_can_be_named(folder, covers):
+def test_protected_name_can_be_allowed(folder, covers):
     flags = ("--commit-name", ".gitignore", "--commit-name", ".github/workflows/*.yml")
     result = folder(
         "open('.gitignore', 'w'); os.makedirs('.github/workflows'); open('.github/workflows/ci.yml', 'w'); open('.github/x', 'w'); open('.bashrc', 'w')",
@@ -490,7 +490,7 @@ PLANTS = {
 }
 
 
-def git_obeys(path: pathlib.Path, mark: pathlib.Path) -> bool:
+def git_runs_planted_command(path: pathlib.Path, mark: pathlib.Path) -> bool:
     """Whether `git status` there executes what the repository's config names."""
     if not shutil.which("git"):
         skip_or_fail("git is not installed")
@@ -502,7 +502,7 @@ def git_obeys(path: pathlib.Path, mark: pathlib.Path) -> bool:
 
 
 @pytest.mark.parametrize("way", PLANTS)
-def test_git_obeys_no_repository_that_code_has_planted(quick, tmp_path, way):
+def test_git_ignores_repository_planted_by_code(quick, tmp_path, way):
     """FS-W8."""
     where, *steps = PLANTS[way]
     mark, plant = tmp_path / "mark", PLANT % (tmp_path / "mark")
@@ -510,7 +510,7 @@ def test_git_obeys_no_repository_that_code_has_planted(quick, tmp_path, way):
     (tmp_path / "hand").mkdir()
     code = f"import os; os.chdir({str(tmp_path / 'hand')!r})\n" + plant + "\n".join(steps)
     subprocess.run(["python3", "-c", code], check=True)
-    assert git_obeys(tmp_path / "hand" / where, mark)
+    assert git_runs_planted_command(tmp_path / "hand" / where, mark)
     mark.unlink()
     skipped = {}
     for step in steps:
@@ -519,11 +519,11 @@ def test_git_obeys_no_repository_that_code_has_planted(quick, tmp_path, way):
         skipped |= reasons(result)
     assert skipped and set(skipped.values()) <= {REPOSITORY, NAME}, skipped
     quick.path.joinpath(where).mkdir(exist_ok=True)
-    assert not git_obeys(quick.path / where, mark)
+    assert not git_runs_planted_command(quick.path / where, mark)
     assert not [n for n in quick.names() if n.endswith("HEAD")]
 
 
-def test_a_repository_that_is_planted_is_left_out_as_a_whole(folder, covers):
+def test_planted_repository_is_skipped_as_a_whole(folder, covers):
     result = folder(PLANT % "x" + "for at in ('.', 'below'): head(at); config(at + '/config'); folders(at)\n")
     assert reasons(result) == dict.fromkeys(("/data/HEAD", "/data/config", "/data/objects/", "/data/refs/", "/data/below/"), REPOSITORY), result
     assert folder.names() == []
@@ -535,7 +535,7 @@ def put_repository(quick, at: str) -> None:
         quick.put(f"{at}/{name}", text)
 
 
-def test_a_repository_that_is_there_is_not_changed_or_deleted(quick):
+def test_existing_repository_is_not_changed_or_deleted(quick):
     put_repository(quick, "bare")
     quick.put("worktree/HEAD", "ref: refs/heads/main")
     quick.put("worktree/commondir", "../bare")
@@ -549,7 +549,7 @@ def test_a_repository_that_is_there_is_not_changed_or_deleted(quick):
     assert quick.names() == before and quick.text("bare/config") == "[core]"
 
 
-def test_a_repository_that_is_the_folder_itself_is_not_changed(quick):
+def test_root_that_is_a_repository_is_not_changed(quick):
     put_repository(quick, ".")
     before = quick.names()
     result = quick("open('config', 'w').write('evil'); os.mkdir('hooks'); open('hooks/x', 'w'); os.remove('HEAD'); shutil.rmtree('objects')")
@@ -557,7 +557,7 @@ def test_a_repository_that_is_the_folder_itself_is_not_changed(quick):
     assert quick.names() == before and quick.text("config") == "[core]"
 
 
-def test_a_repository_can_be_named(quick):
+def test_repository_can_be_allowed_by_name(quick):
     put_repository(quick, "bare")
     code = "open('bare/config', 'w').write('new'); os.mkdir('bare/hooks'); open('bare/hooks/x', 'w')"
     result = quick(code, "--commit-name", "bare/config")
@@ -566,18 +566,18 @@ def test_a_repository_can_be_named(quick):
     assert result["changes_skipped"] == [] and quick.text("bare/hooks/x") == "", result
 
 
-def test_names_of_a_repository_that_make_none(quick):
+def test_some_repository_names_make_no_repository(quick):
     result = quick("for n in ('objects', 'refs', 'a/config', 'a/objects', 'a/refs', 'head', 'AHEAD', 'HEAD.txt', 'b/commondir'): os.makedirs(os.path.dirname(n) or '.', exist_ok=True); open(n, 'w')")
     assert result["changes_skipped"] == [] and result["committed"], result
 
 
-def test_names_that_are_not_plain(quick):
+def test_names_with_control_characters_are_not_written(quick):
     result = quick("for n in (b'a\\nb', b'\\x1b[31m', b'\\xff', b'-rf', 'ok'): open(n, 'w')")
     assert quick.names() == ["ok"] and set(reasons(result).values()) == {"the name has characters that are not allowed"}
     assert len(result["changes_skipped"]) == 4
 
 
-def test_a_hundred_folders_deep(quick):
+def test_folders_deeper_than_limit_are_not_written(quick):
     result = quick("for i in range(100):\n    os.mkdir('d'); open('f', 'w'); os.chdir('d')")
     assert result["status"] == "ok" and set(reasons(result).values()) == {"more than 64 levels of folders"}
     assert len(quick.names()) == 63 + 64
@@ -588,7 +588,7 @@ def test_a_hundred_folders_deep(quick):
 CONFLICT = "changed by others during the run"
 
 
-def test_a_file_that_others_changed_is_not_written(quick):
+def test_file_changed_on_host_is_not_overwritten(quick):
     for name in ("changed", "touched", "replaced", "deleted", "mine", "removed", "also", "dir/x"):
         quick.put(name)
 
@@ -613,7 +613,7 @@ def test_a_file_that_others_changed_is_not_written(quick):
     assert quick.text("mine") == "old!" and "dir" not in quick.names() and quick.text("also") == "old"
 
 
-def test_a_folder_that_others_filled_is_not_deleted(quick):
+def test_folder_filled_on_host_is_not_deleted(quick):
     quick.put("dir/a")
     quick.put("deep/er/a")
     result = quick.during("shutil.rmtree('dir'); shutil.rmtree('deep')", lambda: (quick.put("dir/b"), quick.put("deep/er/b")))
@@ -621,7 +621,7 @@ def test_a_folder_that_others_filled_is_not_deleted(quick):
     assert {"dir/a", "dir/b", "deep/er/a", "deep/er/b"} < set(quick.names())
 
 
-def test_a_folder_in_another_s_place(quick):
+def test_folder_replaced_on_host_is_not_written(quick):
     """What the code saw was another file of the same name, though none is younger."""
     quick.put("dir/a")
     quick.put("other/a", "theirs")
@@ -636,7 +636,7 @@ def test_a_folder_in_another_s_place(quick):
     assert quick.text("dir/a") == "theirs" and quick.text("dir.old/a") == "old"
 
 
-def test_others_who_add_files_do_no_harm(quick):
+def test_files_added_on_host_do_no_harm(quick):
     quick.put("dir/a")
     quick.put("b")
     result = quick.during("open('dir/a', 'w').write('new'); open('dir/mine', 'w'); open('b', 'w').write('new')", lambda: quick.put("dir/theirs"))
@@ -644,7 +644,7 @@ def test_others_who_add_files_do_no_harm(quick):
     assert quick.names() == ["b", "dir", "dir/a", "dir/mine", "dir/theirs"] and quick.text("dir/a") == "new"
 
 
-def test_a_root_that_is_replaced_or_deleted_meanwhile(quick):
+def test_root_replaced_or_deleted_on_host_is_not_written(quick):
     quick.put("a")
     moved = quick.path.with_name(quick.path.name + "-moved")
 
@@ -662,7 +662,7 @@ def test_a_root_that_is_replaced_or_deleted_meanwhile(quick):
     assert "the folder was replaced" in result["stderr"] and not quick.path.exists()
 
 
-def test_two_runs_that_change_the_same_path(quick):
+def test_concurrent_runs_do_not_overwrite_each_other(quick):
     quick.put("a")
     other = Folder(quick.remit, quick.run)
     other.path.rmdir()
@@ -671,7 +671,7 @@ def test_two_runs_that_change_the_same_path(quick):
     assert CONFLICT in result["stderr"] and quick.text("a") == "old quick"
 
 
-def test_many_runs_at_once_never_leave_half_a_file(quick):
+def test_concurrent_runs_never_leave_partial_file(quick):
     """Each file is what one of them wrote, and nothing of ours is left."""
     sizes = [1 << 20, 2 << 20, 3 << 20, 4 << 20]
     quick.put("a", "x" * sizes[0])
@@ -693,7 +693,7 @@ def test_many_runs_at_once_never_leave_half_a_file(quick):
 # ---- limits and what cannot be ----
 
 
-def test_the_disk_limit_holds_in_the_overlay(folder, covers):
+def test_disk_limit_applies_to_overlay(folder, covers):
     result = folder("open('a', 'wb').write(bytes(20 << 20))", "--disk", "10M", "--memory", "1G")
     assert result["status"] == "error" and "No space left" in result["error"]["value"], result
     assert folder.names() == []
@@ -703,7 +703,7 @@ def test_the_disk_limit_holds_in_the_overlay(folder, covers):
     covers(folder.remit, "files", "tmpfs_inodes")
 
 
-def test_an_overlay_of_its_own_size(quick):
+def test_overlay_has_separate_size(quick):
     rules = [{"host": str(quick.path), "jail": "/data", "mode": "rw", "max_bytes": "4M"}]
     policy = quick.remit.file(f"{quick.path.name}.json", json.dumps({"mounts": rules, "memory_bytes": "1G"}))
     code = "open('/workspace/w', 'wb').write(bytes(40 << 20)); open('/data/a', 'wb').write(bytes(3 << 20))\nopen('/data/b', 'wb').write(bytes(3 << 20))"
@@ -713,14 +713,14 @@ def test_an_overlay_of_its_own_size(quick):
 
 
 @pytest.mark.parametrize("mode", ["ro", "direct"])
-def test_a_cap_that_cannot_be_kept_is_refused(quick, mode):
+def test_unenforceable_overlay_size_is_refused(quick, mode):
     rules = [{"host": str(quick.path), "jail": "/data", "mode": mode, "max_bytes": "4M"}]
     policy = quick.remit.file(f"{quick.path.name}.json", json.dumps({"mounts": rules}))
     result = quick.remit.json("print('ran')", "--policy", policy)
     assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", "")
 
 
-def test_what_is_no_folder_of_ours_is_refused(quick):
+def test_unusable_write_root_is_refused(quick):
     file = quick.put("file")
     link = quick.path / "link"
     link.symlink_to(quick.path / "gone")
@@ -735,14 +735,14 @@ def test_what_is_no_folder_of_ours_is_refused(quick):
         assert result["stdout"] == "True\n" and not os.path.exists("/usr/share/x"), result
 
 
-def test_a_link_to_a_folder_is_followed_once_at_the_start(quick):
+def test_link_to_root_is_resolved_once_at_start(quick):
     link = quick.path.with_name(quick.path.name + "-link")
     link.symlink_to(quick.path)
     result = quick.remit.json("open('/data/a', 'w').write('new')", "--mount", f"{link}:/data:rw")
     assert result["committed"] and quick.text("a") == "new", result
 
 
-def test_a_root_with_a_mount_in_it_is_refused(remit):
+def test_root_containing_mount_is_refused(remit):
     folder = Folder(remit, remit.json)
     folder.put("inner/x")
     if os.geteuid() != 0:
@@ -756,12 +756,12 @@ def test_a_root_with_a_mount_in_it_is_refused(remit):
     assert folder("open('y', 'w')")["committed"]
 
 
-def test_a_file_system_that_takes_no_overlay(quick):
+def test_file_system_without_overlay_support_is_refused(quick):
     result = quick.run("print('ran')", "--mount", "/proc/sys:/data:overlay")
     assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", ""), result
 
 
-def test_a_full_disk_changes_nothing(remit):
+def test_full_host_disk_changes_nothing(remit):
     if os.geteuid() != 0:
         skip_or_fail("only root can mount")
     folder = Folder(remit, remit.json)
@@ -777,7 +777,7 @@ def test_a_full_disk_changes_nothing(remit):
         subprocess.run(["umount", folder.path], check=True)
 
 
-def test_a_read_only_file_system_is_refused(remit):
+def test_read_only_file_system_is_refused(remit):
     if os.geteuid() != 0:
         skip_or_fail("only root can mount")
     folder = Folder(remit, remit.json)
@@ -789,7 +789,7 @@ def test_a_read_only_file_system_is_refused(remit):
         subprocess.run(["umount", folder.path], check=True)
 
 
-def test_times_that_are_not_exact_are_refused(remit):
+def test_file_system_with_coarse_times_is_refused(remit):
     if os.geteuid() != 0:
         skip_or_fail("only root can mount")
     folder = Folder(remit, remit.json)
@@ -810,13 +810,13 @@ def test_times_that_are_not_exact_are_refused(remit):
         subprocess.run(["umount", folder.path], check=True)
 
 
-def test_the_tier_without_a_wall_has_no_overlay(quick):
+def test_unsafe_tier_has_no_overlay(quick):
     for flags in (("--write", quick.path), ("--mount", f"{quick.path}:/data:overlay"), ("--dry-run", "--write", quick.path)):
         result = quick.remit.json("print('ran')", "--tier", "unsafe", *flags)
         assert (result["status"], result["stdout"]) == ("refused", ""), result
 
 
-def test_more_folders_than_may_be(quick):
+def test_write_roots_are_limited_in_number(quick):
     flags = []
     for n in range(9):
         (quick.path / str(n)).mkdir()
@@ -828,7 +828,7 @@ def test_more_folders_than_may_be(quick):
     assert quick.run(code, *flags)["status"] == "refused"
 
 
-def test_many_files_cost_nothing_until_they_change(quick):
+def test_unchanged_files_cost_nothing(quick):
     """The cost is that of the changes; what is deleted must be looked at."""
     for n in range(100):
         folder = quick.path / str(n)
@@ -842,7 +842,7 @@ def test_many_files_cost_nothing_until_they_change(quick):
     assert quick.text("7/7") == "new" and not (quick.path / "9").exists()
 
 
-def test_many_changes_are_listed_up_to_a_bound(quick):
+def test_listed_changes_are_limited_in_number(quick):
     result = quick("for i in range(9000): open('a-rather-long-name-' * 5 + str(i), 'w')", "--timeout", "200s")
     assert result["changes"][-1]["kind"].endswith(" more") and len(result["changes"]) > 1000, result["changes"][-1]
     assert len(quick.names()) == 9000
@@ -869,7 +869,7 @@ def signal_children(keeper: int, number: int) -> None:
 
 
 @pytest.mark.parametrize("moment", ["staging", "placing"])
-def test_the_keeper_is_killed_while_it_writes(quick, moment):
+def test_keeper_killed_during_commit_leaves_whole_files(quick, moment):
     """Each file is the old or the new one, and the next run removes what was left."""
     for n in range(1000):
         quick.put(str(n), "old" * 100)
@@ -893,13 +893,13 @@ def test_the_keeper_is_killed_while_it_writes(quick, moment):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     assert {quick.text(str(n)) for n in range(1000)} <= texts
-    assert gone(lambda: processes(quick.remit.command)) == []  # who wrote for it has the lock of what is left
+    assert remaining(lambda: processes(quick.remit.command)) == []  # who wrote for it has the lock of what is left
     assert quick("open('x', 'w')")["committed"]
-    assert gone(lambda: stages(quick.path)) == []
+    assert remaining(lambda: stages(quick.path)) == []
     assert quick.names() == sorted([*map(str, range(1000)), "x"])
 
 
-def test_a_committer_that_hangs_is_ended(holes):
+def test_hanging_committer_is_killed(holes):
     """The test build can have less patience."""
     folder = Folder(holes, holes.json)
     code = "for n in range(2000): open(f'/data/{n}', 'w').write('x' * 10000)"
@@ -911,7 +911,7 @@ def test_a_committer_that_hangs_is_ended(holes):
     assert 'not all written within 3 s (deadline "commit")' in result["changes_skipped"][0]["reason"], result["changes_skipped"]
 
 
-def test_a_keeper_that_is_told_to_stop_writes_all_or_nothing(remit):
+def test_stopped_keeper_finishes_commit(remit):
     keeper = SharedKeeper(remit)
     folder = Folder(remit, keeper.json)
     code = "for n in range(500): open(f'/data/{n}', 'w').write('x' * 1000)"
@@ -922,7 +922,7 @@ def test_a_keeper_that_is_told_to_stop_writes_all_or_nothing(remit):
     assert len(folder.names()) == 500
 
 
-def test_nothing_of_ours_stays_in_the_folder(folder):
+def test_commit_leaves_no_temporary_files(folder):
     folder.put("a")
     folder.put("b/c")
     for code in ("open('a', 'w').write('1')", "os.remove('a')", "shutil.rmtree('b')", "open('.x', 'w')", "pass", "1/0"):
@@ -930,7 +930,7 @@ def test_nothing_of_ours_stays_in_the_folder(folder):
         assert not any(n.startswith(".") for n in folder.names()), code
 
 
-def test_others_are_served_while_changes_are_written(remit):
+def test_other_runs_are_served_during_commit(remit):
     keeper = SharedKeeper(remit)
     folder = Folder(remit, keeper.json)
     try:
@@ -950,7 +950,7 @@ def test_others_are_served_while_changes_are_written(remit):
         keeper.close()
 
 
-def test_the_tier_without_namespaces_has_only_direct(remit, covers):
+def test_landlock_tier_has_only_direct_mode(remit, covers):
     folder = Folder(remit, remit.json)
     for mode in ("rw", "overlay"):
         result = remit.json("print('ran')", "--preset", "landlock", "--mount", f"{folder.path}:{folder.path}:{mode}")

@@ -14,22 +14,22 @@ import sys
 path, protocol, numbers, *sent = sys.argv[1:]
 numbers = json.loads(numbers)
 names = {number: name for name, number in numbers.items()}
-came = []
+received = []
 with socket.socket(socket.AF_UNIX) as conn:
     conn.settimeout(60)
     conn.connect(path)
     with conn.makefile("rb") as f:
         for frames in map(json.loads, sent):
-            here = []
+            current = []
             try:
                 conn.sendall(b"".join(struct.pack("<IBB2x", len(text.encode()), numbers[name], int(protocol)) + text.encode() for name, text in frames))
-                while here[-1:] != ["RESULT"]:
+                while current[-1:] != ["RESULT"]:
                     length, kind = struct.unpack("<IB3x", f.read(8))
                     payload = f.read(length)
-                    here.append(names[kind])
+                    current.append(names[kind])
                     if kind == numbers["RESULT"]:
-                        here[-1:] = [json.loads(payload)["status"], "RESULT"]
+                        current[-1:] = [json.loads(payload)["status"], "RESULT"]
             except (OSError, struct.error):
-                here.append("END")
-            came.append(here)
-print(json.dumps(came))
+                current.append("END")
+            received.append(current)
+print(json.dumps(received))

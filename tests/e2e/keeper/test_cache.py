@@ -92,7 +92,7 @@ def check_doctor(remit: Remit, env: dict) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_run_goes_on_where_there_is_no_cache(remit, folder, place):
+def test_run_works_without_cache(remit, folder, place):
     env = place(remit, folder)
     check_runs(remit, env)
     named = env.get("XDG_CACHE_HOME") or env["HOME"]
@@ -100,7 +100,7 @@ def test_run_goes_on_where_there_is_no_cache(remit, folder, place):
 
 
 @pytest.mark.parametrize("options", ["ro", "size=4k,nr_inodes=2,mode=777", "size=8k,mode=777", "size=96k,mode=777"])
-def test_run_goes_on_where_the_disk_is_full_or_read_only(remit, folder, options):
+def test_run_works_if_cache_disk_is_full_or_read_only(remit, folder, options):
     if os.geteuid() != 0:
         skip_or_fail("only root mounts")
     place = folder / "mounted"
@@ -110,7 +110,7 @@ def test_run_goes_on_where_the_disk_is_full_or_read_only(remit, folder, options)
         assert str(place) in check_doctor(remit, env)
 
 
-def test_run_goes_on_with_a_cache_that_can_only_be_read(remit, folder):
+def test_run_works_with_read_only_cache(remit, folder):
     """What is there is used, and what cannot be added is left out."""
     env = {"XDG_CACHE_HOME": str(folder)}
     check_runs(remit, env)
@@ -133,7 +133,7 @@ def test_tiers_without_namespaces_need_no_cache(remit):
 
 
 @pytest.mark.parametrize("others", ["writable by the group", "owned by another"])
-def test_cache_that_others_can_write_is_not_believed(remit, folder, others):
+def test_cache_writable_by_others_is_not_trusted(remit, folder, others):
     """Control: as long as it is private, what it says is believed."""
     env = {"XDG_CACHE_HOME": str(folder)}
     check_runs(remit, env)
@@ -158,7 +158,7 @@ def test_cache_that_others_can_write_is_not_believed(remit, folder, others):
     assert "must belong to you" in check_doctor(remit, env)
 
 
-def test_packages_without_a_cache_are_refused_with_the_remedy(remit, folder):
+def test_packages_without_cache_are_refused_with_remedy(remit, folder):
     env = missing_home(remit, folder)
     result = remit.json("1", "--package", "six", "--python", PYTHON, env=env)
     assert result["status"] == "refused" and result["error"]["where"] == "packages", result
@@ -167,7 +167,7 @@ def test_packages_without_a_cache_are_refused_with_the_remedy(remit, folder):
     assert done.returncode == 125 and "XDG_CACHE_HOME" in done.stderr, done
 
 
-def test_doctor_finds_a_cache_that_works(remit, folder):
+def test_doctor_reports_working_cache(remit, folder):
     env = {"XDG_CACHE_HOME": str(folder)}
     assert "yes  cache" in remit("doctor", env=env).stdout
     assert json.loads(remit("doctor", "--json", env=env).stdout)["cache"] == {"yes": True}

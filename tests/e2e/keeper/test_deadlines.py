@@ -30,7 +30,7 @@ def check_missed(error: dict, name: str) -> None:
     assert re.search(r"within [\d.]+ s ", error["value"]) and "overloaded" in error["remedy"], error
 
 
-def test_the_documents_have_every_deadline_and_its_length():
+def test_document_lists_every_deadline_and_its_length():
     rows = re.findall(r"^\| `(\w+)` \| (\d+) s \|", (ROOT / "docs" / "reference" / "deadlines.md").read_text(), re.M)
     assert TABLE and rows == [(name, str(int(ms) // 1000)) for name, ms in TABLE]
 
@@ -46,12 +46,12 @@ def processor_ticks(pid: int) -> int:
         return 0
 
 
-def at_work(keeper: SharedKeeper, idle: dict[int, int]) -> list[int]:
+def busy_processes(keeper: SharedKeeper, idle: dict[int, int]) -> list[int]:
     return [pid for pid in family(keeper.pid) if processor_ticks(pid) > idle.get(pid, 0) + 3]
 
 
 @pytest.mark.parametrize("flags", [(), ("--preset", "landlock"), ("--tier", "static")])
-def test_rejection_is_read_by_a_keeper_that_is_later_than_the_runner_waits(remit, flags):
+def test_rejection_reaches_keeper_that_reads_after_runner_left(remit, flags):
     """The runner waits 200 ms for its keeper, and leaves. If another child ended before, the keeper may see both ends first."""
     keeper = SharedKeeper(remit)
     code = remit.file("long.py", LONG)
@@ -62,7 +62,7 @@ def test_rejection_is_read_by_a_keeper_that_is_later_than_the_runner_waits(remit
         zygote = keeper.zygote()["pid"]
         idle = {pid: processor_ticks(pid) for pid in family(keeper.pid)}
         run = remit.popen("run", "--json", *flags, "--block-import", "socket", code, env=keeper.env, stdout=subprocess.PIPE)
-        checks = until(lambda: at_work(keeper, idle), "nobody checks the code")[-1]
+        checks = until(lambda: busy_processes(keeper, idle), "nobody checks the code")[-1]
         keeper.process.send_signal(signal.SIGSTOP)
         os.kill(zygote, signal.SIGKILL)
         until(lambda: not is_alive(checks), "the runner does not leave")
@@ -77,7 +77,7 @@ def test_rejection_is_read_by_a_keeper_that_is_later_than_the_runner_waits(remit
 # ---- deadlines that are missed ----
 
 
-def test_probe_that_is_late_is_busy_and_not_remembered(holes):
+def test_late_probe_is_busy_and_not_cached(holes):
     cache = holes.folder / f"cache-{secrets.token_hex(4)}"
     cache.mkdir()
     holes.own(cache)
@@ -110,13 +110,13 @@ def test_session_that_is_not_copied_is_busy(holes, moment):
     try:
         client.open(policy={"python": PYTHON}, forkable=True)
         client.run(f"import os, time; os.register_at_fork({moment}=lambda: time.sleep(600))")
-        failed = client.ask("fork", branch="b")["failed"]
+        failed = client.request("fork", branch="b")["failed"]
         assert failed["code"] == 3 and '(deadline "copy")' in failed["message"], failed
     finally:
         client.leave()
 
 
-def test_session_that_does_not_stop_for_its_commit_is_told_why_nothing_was_written(holes):
+def test_session_that_does_not_stop_for_commit_reports_why(holes):
     root = holes.folder / f"root-{secrets.token_hex(4)}"
     root.mkdir()
     holes.own(root)
@@ -124,7 +124,7 @@ def test_session_that_does_not_stop_for_its_commit_is_told_why_nothing_was_writt
     try:
         client.open(policy={"python": PYTHON, "mounts": [{"host": str(root), "jail": "/data", "mode": "rw"}]})
         client.out("open('/data/new', 'w').write('new')")
-        (skipped,) = client.ask("commit")["changes_skipped"]
+        (skipped,) = client.request("commit")["changes_skipped"]
         assert "the code did not stop within 0 s" in skipped["reason"] and '(deadline "stop")' in skipped["reason"], skipped
         assert os.listdir(root) == []
         assert client.out("print(open('/data/new').read())") == "new\n"
@@ -149,7 +149,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-def test_keyrings_that_are_not_collected_are_busy(holes):
+def test_uncollected_keyrings_are_busy(holes):
     """As a separate user, whose quota no other test needs."""
     if os.uname().machine != "x86_64" or os.geteuid() != 0:
         skip_or_fail("the program has the system call numbers of x86-64, and only root can become another user")
@@ -160,6 +160,6 @@ def test_keyrings_that_are_not_collected_are_busy(holes):
     check_missed(json.loads(done.stdout)["error"], "keyring")
 
 
-def test_the_release_build_does_not_shorten_deadlines(remit):
+def test_release_build_does_not_shorten_deadlines(remit):
     with open(remit.command, "rb") as f:
         assert b"REMIT_DEADLINES" not in f.read()

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from leftovers import gone, groups, mounts, processes
+from leftovers import groups, mounts, processes, remaining
 from shared_keeper import SharedKeeper, children
 from waiting import until
 
@@ -18,14 +18,14 @@ SLEEP = "print('up', flush=True); import time; time.sleep(600)"
 
 
 def check_clean(remit):
-    assert gone(lambda: processes(remit.command)) == []
+    assert remaining(lambda: processes(remit.command)) == []
     assert mounts() == []
     remit("doctor", "--clean")
-    assert gone(groups) == []
+    assert remaining(groups) == []
     assert remit.json("print(1)")["stdout"] == "1\n"
 
 
-def sleeps(pid):
+def is_sleeping(pid):
     """It has printed. Only root sees it."""
     try:
         return os.geteuid() != 0 or "nanosleep" in pathlib.Path(f"/proc/{pid}/wchan").read_text()
@@ -43,14 +43,14 @@ def started(remit, *flags):
         pids = [p.pid]
         for _ in range(3):
             pids += children(pids[-1])[:1]
-        return pids[1:] if len(pids) == 4 and sleeps(pids[3]) else []
+        return pids[1:] if len(pids) == 4 and is_sleeping(pids[3]) else []
 
     keeper, init, code = until(all_below)
     time.sleep(0 if os.geteuid() == 0 else 1)  # only root sees when it sleeps
     return p, keeper, init, code
 
 
-def test_the_caller_dies(remit):
+def test_run_ends_cleanly_when_caller_dies(remit):
     p, *_ = started(remit)
     p.kill()
     p.wait()
@@ -58,7 +58,7 @@ def test_the_caller_dies(remit):
     check_clean(remit)
 
 
-def test_the_keeper_dies(remit):
+def test_run_ends_cleanly_when_keeper_dies(remit):
     p, keeper, *_ = started(remit)
     os.kill(keeper, signal.SIGKILL)
     out, _ = p.communicate(timeout=60)
@@ -75,10 +75,10 @@ def test_unsafe_code_dies_with_its_keeper(remit):
     (keeper,) = children(p.pid)
     os.kill(keeper, signal.SIGKILL)
     assert p.wait(timeout=60) == 125
-    assert gone(lambda: [pid] if pathlib.Path(f"/proc/{pid}").exists() else []) == []
+    assert remaining(lambda: [pid] if pathlib.Path(f"/proc/{pid}").exists() else []) == []
 
 
-def test_pid_1_dies(remit):
+def test_run_ends_cleanly_when_pid_1_dies(remit):
     p, _, init, _ = started(remit)
     os.kill(init, signal.SIGKILL)
     out, _ = p.communicate(timeout=60)
@@ -87,7 +87,7 @@ def test_pid_1_dies(remit):
     check_clean(remit)
 
 
-def test_the_code_is_never_the_host_s_root(remit):
+def test_code_is_never_host_root(remit):
     p, _, init, code = started(remit)
     for pid in (init, code):
         with open(f"/proc/{pid}/status") as f:
@@ -105,7 +105,7 @@ def test_the_code_is_never_the_host_s_root(remit):
     check_clean(remit)
 
 
-def test_code_that_starts_programs_has_an_empty_bounding_set(remit):
+def test_code_with_subprocesses_has_empty_bounding_set(remit):
     p, _, _, code = started(remit, "--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
     assert "CapBnd:\t0000000000000000\n" in pathlib.Path(f"/proc/{code}/status").read_text()
     p.kill()
@@ -113,7 +113,7 @@ def test_code_that_starts_programs_has_an_empty_bounding_set(remit):
     check_clean(remit)
 
 
-def test_the_code_is_killed_from_outside(remit):
+def test_code_killed_from_outside_is_reported(remit):
     p, _, _, code = started(remit)
     os.kill(code, signal.SIGKILL)
     out, _ = p.communicate(timeout=60)
@@ -122,7 +122,7 @@ def test_the_code_is_killed_from_outside(remit):
     check_clean(remit)
 
 
-def test_the_code_is_stopped_from_outside(remit):
+def test_code_stopped_from_outside_times_out(remit):
     p, _, _, code = started(remit, "--timeout", "8s")
     os.kill(code, signal.SIGSTOP)
     out, _ = p.communicate(timeout=60)
@@ -131,7 +131,7 @@ def test_the_code_is_stopped_from_outside(remit):
 
 
 @pytest.mark.parametrize("victim", ["caller", "keeper", "init"])
-def test_death_at_any_moment_of_the_start(remit, victim):
+def test_death_at_any_moment_of_start_leaves_nothing(remit, victim):
     rng = random.Random(victim)
     remit.json("pass")
     for _ in range(25):
@@ -151,7 +151,7 @@ def test_death_at_any_moment_of_the_start(remit, victim):
     check_clean(remit)
 
 
-def test_many_doors_of_a_shared_keeper(any_remit, stage):
+def test_shared_keeper_serves_fifty_clients_at_once(any_remit, stage):
     """One keeper, fifty doors at a time: each gets its answer."""
     keeper = SharedKeeper(any_remit)
     answers = []
@@ -170,7 +170,7 @@ def test_many_doors_of_a_shared_keeper(any_remit, stage):
     check_clean(any_remit)
 
 
-def test_a_shared_keeper_serves_its_user_only(stage):
+def test_shared_keeper_serves_only_its_user(stage):
     from conftest import make_remit, skip_or_fail, users
 
     if "root" not in users():
@@ -192,7 +192,7 @@ def test_a_shared_keeper_serves_its_user_only(stage):
     check_clean(remit)
 
 
-def test_a_read_root_swapped_while_a_run_starts(remit):
+def test_read_root_swapped_during_start_is_never_another_folder(remit):
     """Either the folder that was there or a refusal: never another one."""
     good = remit.file("swap/good/who", "good").parent
     evil = remit.file("swap/evil/who", "evil").parent
@@ -223,7 +223,7 @@ def test_a_read_root_swapped_while_a_run_starts(remit):
     check_clean(remit)
 
 
-def test_no_memory_for_the_keeper(remit):
+def test_keeper_without_memory_fails_and_does_not_hang(remit):
     """An address space too small for the keeper is an error of ours, not a hang."""
     limit = f'ulimit -v 40000; exec "$@"'
     done = subprocess.run(
@@ -243,7 +243,7 @@ print([fd for fd in range(1024) if is_open(fd)])
 """
 
 
-def test_descriptors_of_the_caller_do_not_reach_the_code(remit):
+def test_caller_s_descriptors_do_not_reach_code(remit):
     r, w = os.pipe()
     result = remit.json(OPEN, pass_fds=(w,))
     os.close(r)

@@ -40,38 +40,38 @@ def usual(remit, runtime):
     keeper.close()
 
 
-def test_a_keeper_at_the_usual_place_is_found_and_warm_from_the_beginning(usual):
+def test_keeper_at_default_path_is_found_and_warm(usual):
     usual.until(usual.is_full)
     result = usual.json("print(6 * 7)")
     assert (result["stdout"], result["start"]) == ("42\n", "warm")
     assert usual.status()["pools"][0]["hits"] == 1
 
 
-def test_the_usual_place_is_for_its_user_only(usual):
+def test_default_path_is_private_to_its_user(usual):
     assert stat.S_IMODE(usual.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(usual.path.parent.stat().st_mode) == 0o700
 
 
-def test_an_empty_remit_keeper_means_a_private_one(usual):
+def test_empty_remit_keeper_selects_private_keeper(usual):
     usual.until(usual.is_full)
     assert usual.json("print(1)", env={"REMIT_KEEPER": ""})["start"] == "cold"
     assert usual.status()["latency_us"]["count"] == 0
 
 
-def test_what_a_shared_keeper_cannot_do_a_private_one_does(usual):
+def test_private_keeper_does_what_found_keeper_cannot(usual):
     flags = ("--net=host", "--memory-fallback", "per_process")
     assert usual.json("print(1)", *flags)["status"] == "ok"
     named = usual.json("print(1)", *flags, env={"REMIT_KEEPER": str(usual.path)})
     assert named["status"] == "refused" and named["error"]["where"] == "network_access"
 
 
-def test_a_second_keeper_does_not_take_the_place_of_the_first(usual):
+def test_second_keeper_does_not_replace_first(usual):
     done = usual.remit("keeper", env=usual.env)
     assert done.returncode == 125 and "listens" in done.stderr
     assert usual.json("print(1)")["status"] == "ok"
 
 
-def test_a_socket_that_nobody_answers_is_passed_over(remit, runtime):
+def test_socket_without_listener_is_skipped(remit, runtime):
     (runtime / "remit").mkdir(mode=0o700)
     remit.own(runtime / "remit")
     with socket.socket(socket.AF_UNIX) as left_over:
@@ -80,7 +80,7 @@ def test_a_socket_that_nobody_answers_is_passed_over(remit, runtime):
     assert (result["status"], result["start"]) == ("ok", "cold")
 
 
-def test_without_a_runtime_folder_a_place_must_be_named(remit):
+def test_keeper_without_runtime_folder_needs_path(remit):
     if remit.by_root:
         assert "/run/remit/keeper.sock" in remit("status").stderr
     else:
@@ -88,7 +88,7 @@ def test_without_a_runtime_folder_a_place_must_be_named(remit):
         assert done.returncode == 2 and "--listen" in done.stderr
 
 
-def test_status_says_what_there_is(usual):
+def test_status_shows_zygotes_and_pools(usual):
     usual.until(usual.is_full)
     usual.json("print(1)")
     shown = usual.remit("status", env=usual.env).stdout
@@ -98,7 +98,7 @@ def test_status_says_what_there_is(usual):
     assert doc["zygotes"][0]["memory_bytes"] > 1 << 20 and doc["pools"][0]["memory_bytes"] > 0
 
 
-def test_status_without_a_keeper_says_so(remit, runtime):
+def test_status_without_keeper_is_error(remit, runtime):
     done = remit("status", env={"XDG_RUNTIME_DIR": str(runtime)})
     assert done.returncode == 125 and "keeper" in done.stderr and done.stdout == ""
 
@@ -111,7 +111,7 @@ os.execv(sys.argv[2], ["remit", "keeper"])
 """
 
 
-def test_a_socket_passed_by_systemd_is_taken(remit, runtime):
+def test_socket_passed_by_systemd_is_used(remit, runtime):
     """sd_listen_fds(3): descriptor 3, LISTEN_PID and LISTEN_FDS."""
     path = runtime / "activated.sock"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -132,7 +132,7 @@ def test_a_socket_passed_by_systemd_is_taken(remit, runtime):
     assert path.exists()  # it is systemd's
 
 
-def test_a_batch_uses_it_too(usual):
+def test_batch_uses_shared_keeper(usual):
     usual.until(usual.is_full)
     jobs = "".join(json.dumps({"id": i, "code": f"print({i})"}) + "\n" for i in range(6))
     done = usual.remit("batch", "-j", 2, "-", input=jobs, env=usual.env)
@@ -146,7 +146,7 @@ CODE = ["CODE", "import sys; assert not hasattr(sys, 'left'); sys.left = 1"]
 WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
 
 
-def said(keeper, *sent):
+def frames_received(keeper, *sent):
     """What a door hears of a keeper that is sent these, each time."""
     script = (ROOT / "tests" / "e2e" / "keeper" / "raw_client.py").read_text()
     argv = [PYTHON, "-c", script, keeper.path, str(PROTOCOL), json.dumps(frame_numbers()), *map(json.dumps, sent)]
@@ -154,28 +154,28 @@ def said(keeper, *sent):
     return json.loads(done.stdout)
 
 
-def test_a_door_that_stays_is_asked_again(usual):
-    assert said(usual, WHOLE, WHOLE, WHOLE) == [["ENFORCEMENT", "STAYS", "ok", "RESULT"]] * 3
+def test_kept_connection_serves_further_jobs(usual):
+    assert frames_received(usual, WHOLE, WHOLE, WHOLE) == [["ENFORCEMENT", "STAYS", "ok", "RESULT"]] * 3
 
 
 @pytest.mark.parametrize("before", [[], [WHOLE]], ids=["new connection", "kept connection"])
-def test_a_session_that_is_not_there_yet_can_be_interrupted(usual, before):
-    *_, last = said(usual, *before, [["OPEN", ""], ["INTERRUPT", ""]])
+def test_session_can_be_interrupted_before_it_opens(usual, before):
+    *_, last = frames_received(usual, *before, [["OPEN", ""], ["INTERRUPT", ""]])
     assert last[-2:] == ["interrupted", "RESULT"]
 
 
-def test_a_door_does_not_stay_unasked(usual):
+def test_connection_is_kept_only_on_request(usual):
     once = [["JOB", "name\0a.py\0"], *WHOLE[1:]]
-    assert said(usual, once, once) == [["ENFORCEMENT", "ok", "RESULT"], ["END"]]
+    assert frames_received(usual, once, once) == [["ENFORCEMENT", "ok", "RESULT"], ["END"]]
 
 
 @pytest.mark.parametrize("late", [WHOLE, [["POLICY", "{}"]], [["STATUS", ""]], [["CODE", "1"]]], ids=lambda late: late[0][0])
-def test_what_comes_before_the_answer_is_not_the_next_job(usual, late):
-    first, second = said(usual, [*WHOLE, *late], WHOLE)
+def test_frames_sent_before_result_are_not_next_job(usual, late):
+    first, second = frames_received(usual, [*WHOLE, *late], WHOLE)
     assert "STAYS" not in first and second == ["END"]
     assert usual.json("print(1)")["status"] == "ok"
 
 
-def test_a_door_does_not_stay_after_half_a_job(usual):
-    first, second = said(usual, [["POLICY", "{"], *WHOLE], WHOLE)
+def test_connection_is_closed_after_incomplete_job(usual):
+    first, second = frames_received(usual, [["POLICY", "{"], *WHOLE], WHOLE)
     assert (first, second) == (["ENFORCEMENT", "refused", "RESULT"], ["END"])

@@ -33,7 +33,7 @@ class OtherKeeper(FakeKeeper):
 
     version = "0.0.9"
 
-    def talk(self, conn):
+    def serve_connection(self, conn):
         with conn, conn.makefile("rb") as f:
             f.read(8)
             text = json.dumps({**REFUSED, "remit_version": self.version}).encode()
@@ -56,17 +56,17 @@ def check_sentence(text: str, keeper) -> None:
 
 
 @pytest.mark.parametrize("command", [("run", "-c", "1"), ("run", "--json", "-c", "1"), ("check", "-c", "1"), ("repl",), ("status",), ("instructions",), ("batch", "-")], ids="-".join)
-def test_keeper_of_another_release_is_named_with_the_remedy(remit, other, command):
+def test_keeper_of_other_release_is_named_with_remedy(remit, other, command):
     given = {"batch": '{"code": "1"}\n'}.get(command[0], "1\n")
     done = remit(*command, env=other.env(), input=given, timeout=60)
     assert done.returncode not in (0, 1), done
     check_sentence(done.stderr, other)
 
 
-def test_session_of_the_library_names_it_too(remit, other):
+def test_library_session_names_keeper_of_other_release(remit, other):
     client = SessionClient(remit, other.env())
     try:
-        failed = client.ask("open", policy={"python": PYTHON})["failed"]
+        failed = client.request("open", policy={"python": PYTHON})["failed"]
         assert failed["code"] == 2, failed
         check_sentence(failed["message"] + failed["remedy"], other)
     finally:
@@ -89,7 +89,7 @@ while True:
 """
 
 
-def test_private_keeper_of_another_release_is_named_by_its_command(remit):
+def test_private_keeper_of_other_release_is_named_by_its_command(remit):
     folder = remit.folder / "other-release"
     folder.mkdir(exist_ok=True)
     other = Remit(remit.label, remit.folder)
@@ -98,14 +98,14 @@ def test_private_keeper_of_another_release_is_named_by_its_command(remit):
     (folder / "remit").chmod(0o755)
     client = SessionClient(other, {"REMIT_KEEPER": ""})
     try:
-        failed = client.ask("open", policy={"python": PYTHON})["failed"]
+        failed = client.request("open", policy={"python": PYTHON})["failed"]
         assert f"the keeper {other.command} is Remit 0.0.9 (protocol 0)" in failed["message"], failed
         assert "command_path" in failed["remedy"]
     finally:
         client.leave()
 
 
-def test_another_release_with_the_same_protocol_goes_on(remit):
+def test_other_release_with_same_protocol_works(remit):
     keeper = FakeKeeper(remit, lambda code: "ok")
     keeper.version = "9.9.9"
     assert json.loads(remit("run", "--json", "-c", "1", env=keeper.env()).stdout)["status"] == "ok"
@@ -116,11 +116,11 @@ def test_another_release_with_the_same_protocol_goes_on(remit):
 
 
 @pytest.mark.parametrize("member", ["enforcement", "status", "reported", "usage", "remit_version"])
-def test_a_result_that_lacks_a_member_is_an_error_and_not_a_result(remit, member):
+def test_incomplete_result_is_error(remit, member):
     keeper = FakeKeeper(remit, lambda code: "ok")
     if member == "enforcement":
         keeper.enforcement = ""
-    keeper.lacks = (member,)
+    keeper.omitted = (member,)
     done = remit("run", "--json", "-c", "1", env=keeper.env())
     assert (done.returncode, done.stdout) == (125, ""), done
     assert f'the result lacks "{member}"' in done.stderr, done.stderr
@@ -154,32 +154,32 @@ def answer(keeper, name: str, protocol: int, payload: str = "") -> tuple[str, in
     numbers = frame_numbers()
     argv = [PYTHON, "-c", CLIENT, str(keeper.path), str(numbers[name]), str(protocol), payload]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60, **keeper.remit.identity())
-    kind, spoken, rest, text = done.stdout.split(" ", 3)
+    kind, reply_protocol, rest, text = done.stdout.split(" ", 3)
     assert rest == "0"
-    return {number: name for name, number in numbers.items()}[int(kind)], int(spoken), json.loads(text)
+    return {number: name for name, number in numbers.items()}[int(kind)], int(reply_protocol), json.loads(text)
 
 
 @pytest.mark.parametrize("protocol", [0, PROTOCOL + 1])
-def test_client_of_another_release_is_refused_with_the_remedy(keeper, protocol):
+def test_client_of_other_release_is_refused_with_remedy(keeper, protocol):
     """By a result that the first release understood, whatever frame comes first."""
     for name, payload in (("POLICY", "{}"), ("JOB", "name\x01"), ("OPEN", ""), ("INSTRUCTIONS", "run"), ("START", "")):
-        kind, spoken, result = answer(keeper, name, protocol, payload)
-        assert (kind, spoken, result["status"]) == ("RESULT", 0, "refused")
+        kind, reply_protocol, result = answer(keeper, name, protocol, payload)
+        assert (kind, reply_protocol, result["status"]) == ("RESULT", 0, "refused")
         assert f"this keeper is Remit {result['remit_version']} (protocol {PROTOCOL})" in result["error"]["value"], result
         assert f"(protocol {protocol})" in result["error"]["value"] and "same release" in result["error"]["remedy"]
 
 
-def test_status_is_told_to_every_release(keeper):
+def test_status_is_sent_to_every_release(keeper):
     for protocol in (0, PROTOCOL, PROTOCOL + 1):
-        kind, spoken, status = answer(keeper, "STATUS", protocol)
-        assert (kind, spoken) == ("STATUS", protocol) and status["remit_version"]
+        kind, reply_protocol, status = answer(keeper, "STATUS", protocol)
+        assert (kind, reply_protocol) == ("STATUS", protocol) and status["remit_version"]
 
 
 # ---- a runtime folder of another release ----
 
 
 @pytest.mark.parametrize("flags", [(), ("--preload", "json"), ("--preset", "landlock"), ("--tier", "static")], ids=str)
-def test_runtime_of_another_release_is_refused_with_the_remedy(remit, flags):
+def test_runtime_of_other_release_is_refused_with_remedy(remit, flags):
     folder = remit.folder / "other-runtime"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(pathlib.Path(remit.command).parent, folder, ignore=shutil.ignore_patterns("*.sock"))

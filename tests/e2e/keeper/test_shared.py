@@ -79,7 +79,7 @@ def used(python):
 
 
 @pytest.mark.parametrize("what", DISTINCT)
-def test_children_have_random_state_of_their_own(keeper, python, what):
+def test_children_have_separate_random_state(keeper, python, what):
     results = [keeper.json(DISTINCT[what], *used(python)) for _ in range(3)]
     assert [r["start"] for r in results] == ["warm"] * 3
     assert [r["stderr"] for r in results] == [""] * 3
@@ -87,7 +87,7 @@ def test_children_have_random_state_of_their_own(keeper, python, what):
 
 
 @pytest.mark.parametrize("what", SAME)
-def test_children_of_a_zygote_share_until_it_is_replaced(keeper, what):
+def test_children_of_zygote_share_layout_until_it_is_replaced(keeper, what):
     first, second = (keeper.warm(SAME[what])["stdout"] for _ in range(2))
     assert first == second
     crash(keeper)
@@ -103,7 +103,7 @@ def crash(keeper):
     keeper.until(keeper.is_full)
 
 
-def test_a_thousand_runs_repeat_nothing(keeper, python):
+def test_thousand_runs_repeat_no_random_value(keeper, python):
     code = (
         "import random, ssl, uuid, tempfile, numpy\n"
         "print(random.random(), ssl.RAND_bytes(8).hex(), uuid.uuid1(), uuid.uuid4(),"
@@ -167,11 +167,11 @@ print(json.dumps({
     "limits": {n: __import__("resource").getrlimit(getattr(__import__("resource"), n)) for n in ("RLIMIT_CORE", "RLIMIT_NOFILE", "RLIMIT_STACK", "RLIMIT_AS", "RLIMIT_NPROC")},
 }))
 """
-ZYGOTES_OWN = {"reseed", "records", "runner", "_remit"}
+MODULES_OF_ZYGOTE = {"reseed", "records", "runner", "_remit"}
 
 
 @pytest.fixture(scope="module")
-def looks(keeper):
+def cold_and_warm(keeper):
     """From a cold start and from a warm one."""
     cold = keeper.remit.json(LOOK)
     assert cold["start"] == "cold" and cold["status"] == "ok", cold
@@ -180,61 +180,61 @@ def looks(keeper):
     return json.loads(cold["stdout"]), json.loads(warm["stdout"])
 
 
-def test_the_process_number_is_always_two(looks):
-    assert [look["pid"] for look in looks] == [2, 2]
+def test_warm_code_is_pid_2(cold_and_warm):
+    assert [look["pid"] for look in cold_and_warm] == [2, 2]
 
 
-def test_the_parent_cannot_be_seen(looks):
-    cold, warm = looks
+def test_warm_code_cannot_see_its_parent(cold_and_warm):
+    cold, warm = cold_and_warm
     assert (cold["ppid"], warm["ppid"]) == (1, 0)
 
 
-def test_nothing_of_the_zygote_s_environment_is_there(looks):
-    cold, warm = looks
+def test_zygote_s_environment_is_not_in_child(cold_and_warm):
+    cold, warm = cold_and_warm
     assert warm["environ"] == warm["c_environ"] == cold["environ"]
     assert warm["c_path"] == warm["environ"]["PATH"]
 
 
-def test_the_environment_is_the_policy_s(keeper):
+def test_warm_environment_is_that_of_policy(keeper):
     code = "import os; print(os.environ['GREETING'], os.environ.get('OPENBLAS_NUM_THREADS')); print(os.getenv('NUMEXPR_MAX_THREADS'))"
     result = keeper.warm(code, "--env", "GREETING=hello")
     threads = None if keeper.remit.by_root else "1"
     assert result["stdout"] == f"hello {threads}\nNone\n"
 
 
-def test_the_zygote_s_start_is_not_in_its_memory_s_files(keeper):
+def test_zygote_s_arguments_cannot_be_read_from_proc(keeper):
     """/proc is not there at all: neither environ nor cmdline can be read."""
     code = "import os\nfor n in ('environ', 'cmdline'):\n    try: print(open('/proc/self/' + n).read())\n    except OSError as e: print(type(e).__name__)"
     assert keeper.warm(code)["stdout"] == "FileNotFoundError\nFileNotFoundError\n"
 
 
 @pytest.mark.parametrize("what", sorted("argv umask cwd main file main_is_mine threads native atexit group session handlers sigint mask alarm path hooks meta recursion switch flags warnoptions bytecode streams originals executable limits".split()))
-def test_the_interpreter_s_state_is_that_of_a_fresh_one(looks, what):
-    cold, warm = looks
+def test_warm_interpreter_has_state_of_fresh_one(cold_and_warm, what):
+    cold, warm = cold_and_warm
     assert warm[what] == cold[what]
 
 
-def test_descriptors_are_those_of_the_jail_and_no_others(looks):
-    assert [look["open"] for look in looks] == [[0, 1, 2, 3]] * 2
+def test_warm_code_has_only_descriptors_of_jail(cold_and_warm):
+    assert [look["open"] for look in cold_and_warm] == [[0, 1, 2, 3]] * 2
 
 
-def test_the_collector_works_and_leaves_the_zygote_s_objects_alone(looks):
-    cold, warm = looks
+def test_collector_is_enabled_and_ignores_zygote_s_objects(cold_and_warm):
+    cold, warm = cold_and_warm
     assert warm["gc"] == [True, cold["gc"][1], True, []] and cold["gc"][2] is False
 
 
-def test_modules_of_remit_are_known_by_name(looks):
-    for look in looks:
-        assert set(look["modules"]) <= ZYGOTES_OWN, look["modules"]
+def test_remit_s_modules_in_child_are_known(cold_and_warm):
+    for look in cold_and_warm:
+        assert set(look["modules"]) <= MODULES_OF_ZYGOTE, look["modules"]
 
 
-def test_no_file_of_an_earlier_run_is_there(keeper):
+def test_files_of_earlier_runs_are_absent(keeper):
     code = "import os; print([os.listdir(p) for p in ('/workspace', '/tmp', '/dev/shm')]); [open(p + '/left', 'w') for p in ('/workspace', '/tmp', '/dev/shm')]"
     seen = {keeper.warm(code)["stdout"] for _ in range(3)}
     assert seen == {"[[], ['.matplotlib'], []]\n"}
 
 
-def test_no_change_of_a_module_survives(keeper):
+def test_changes_of_modules_do_not_survive(keeper):
     code = (
         "import builtins, json, os, sys, threading, atexit, signal\n"
         "print(json.loads('1'), hasattr(builtins, 'mine'), os.getcwd(), 'mine' in sys.modules, threading.active_count(), signal.getsignal(signal.SIGTERM))\n"
@@ -247,7 +247,7 @@ def test_no_change_of_a_module_survives(keeper):
     assert seen == {"1 False /workspace False 1 0\nat exit\n"}
 
 
-def test_sigint_interrupts_a_warm_program(keeper):
+def test_sigint_interrupts_warm_program(keeper):
     keeper.await_child()
     code = "import time\ntry:\n    print('up', flush=True)\n    time.sleep(30)\nexcept KeyboardInterrupt: print('interrupted')"
     with keeper.remit.popen("run", "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
@@ -334,7 +334,7 @@ def both_ways(keeper, code, *flags):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_ends_the_same_cold_and_warm(keeper, name):
+def test_program_ends_the_same_cold_and_warm(keeper, name):
     cold, warm = both_ways(keeper, PROGRAMS[name])
     assert warm == cold
 
@@ -349,7 +349,7 @@ FORKS = {
 
 
 @pytest.mark.parametrize("name", FORKS)
-def test_a_program_with_processes_ends_the_same_cold_and_warm(stage, name):
+def test_program_with_processes_ends_the_same_cold_and_warm(stage, name):
     """For root such plans are cold, as documented."""
     keeper = SharedKeeper(make_remit("user", stage))
     flags = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
@@ -358,7 +358,7 @@ def test_a_program_with_processes_ends_the_same_cold_and_warm(stage, name):
     assert warm == cold
 
 
-def test_arguments_reach_the_program_the_same_way(keeper):
+def test_arguments_arrive_the_same_cold_and_warm(keeper):
     keeper.await_child()
     seen = []
     for env in (None, keeper.env):

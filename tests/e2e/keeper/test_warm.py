@@ -15,7 +15,7 @@ import time
 
 import pytest
 from conftest import PYTHON, make_remit, skip_or_fail, users
-from leftovers import gone, groups, memory_has, mounts, name_of, told
+from leftovers import groups, memory_has, mounts, name_of, processes_with_argument, remaining
 from shared_keeper import SharedKeeper, children, is_alive, kill
 from waiting import until
 
@@ -58,7 +58,7 @@ def in_background(keeper, code, *flags, stdin=subprocess.DEVNULL):
 
 
 @contextlib.contextmanager
-def held(keeper):
+def running(keeper):
     """A warm run that goes on until it is answered for, or for as long as this."""
     flags = ("--timeout", "300")
     keeper.await_child(*flags)
@@ -82,7 +82,7 @@ def is_untouched(run) -> bool:
 # ---- whose child ----
 
 
-def test_making_jails_takes_no_descriptor_of_the_keeper_s_own(keeper):
+def test_building_jails_keeps_keeper_s_standard_descriptors(keeper):
     def standard() -> list[str]:
         return [os.readlink(f"/proc/{keeper.pid}/fd/{fd}") for fd in (0, 1, 2)]
 
@@ -92,7 +92,7 @@ def test_making_jails_takes_no_descriptor_of_the_keeper_s_own(keeper):
     assert standard() == before
 
 
-def test_different_policies_never_share_a_child(keeper):
+def test_different_policies_never_share_child(keeper):
     code = "import os, resource; print(os.environ['WHO'], resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     policies = [("--env", f"WHO={who}", "--open-files", str(files)) for who in ("a", "b") for files in (60, 70)]
     before = len(pools(keeper))
@@ -105,7 +105,7 @@ def test_different_policies_never_share_a_child(keeper):
             assert result["stdout"] == f"{flags[1][4:]} {flags[3]}\n" and result["start"] == "warm", result
 
 
-def test_identical_policies_share_a_pool_however_they_are_written(keeper):
+def test_identical_policies_share_pool_however_written(keeper):
     texts = (
         '{"memory_bytes": "256M", "env": {"A": "1"}, "timeout": 9}',
         '{\n  "timeout":"9s",\n  "env":{"A":"1"},\n  "memory_bytes":268435456\n}\n',
@@ -117,7 +117,7 @@ def test_identical_policies_share_a_pool_however_they_are_written(keeper):
     assert len(pools(keeper)) == before
 
 
-def test_two_venvs_do_not_share_modules(keeper):
+def test_venvs_do_not_share_modules(keeper):
     seen = {}
     for name in ("one", "two"):
         python = venv_with(keeper.remit, f"venv-{name}", "only_here", f"value = '{name}'\n")
@@ -126,7 +126,7 @@ def test_two_venvs_do_not_share_modules(keeper):
     assert seen == {name: ("warm", f"{name}\n") for name in ("one", "two")}
 
 
-def test_a_read_root_that_was_replaced_is_never_seen_as_it_was(keeper):
+def test_replaced_read_root_is_never_served_from_old_child(keeper):
     folder = keeper.remit.file("swapped/root/who", "0").parent
     keeper.remit.own(folder.parent)
     keeper.remit.own(folder)
@@ -144,7 +144,7 @@ def test_a_read_root_that_was_replaced_is_never_seen_as_it_was(keeper):
     shutil.rmtree(folder.parent)
 
 
-def test_what_changes_inside_a_read_root_is_seen(keeper):
+def test_change_inside_read_root_is_visible_to_warm_child(keeper):
     file = keeper.remit.file("changing/who", "old")
     keeper.remit.own(file.parent)
     code = f"print(open('{file}').read())"
@@ -156,10 +156,10 @@ def test_what_changes_inside_a_read_root_is_seen(keeper):
 # ---- what one run does to others ----
 
 
-def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
+def test_crash_replaces_zygote_and_spares_other_runs(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    with held(keeper) as other:
+    with running(keeper) as other:
         result = keeper.json("import ctypes; ctypes.string_at(0)")
         assert (result["start"], result["signal"]) == ("warm", signal.SIGSEGV)
         keeper.until(lambda: is_replaced(keeper, before))
@@ -167,7 +167,7 @@ def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
         assert is_untouched(other)
 
 
-def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
+def test_child_of_crashed_zygote_is_not_used(keeper):
     """A zygote is replaced when it is two seconds old."""
     for _ in range(3):
         old = keeper.warm(HASH)["stdout"]
@@ -177,11 +177,11 @@ def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
         assert keeper.warm(HASH)["stdout"] != old
 
 
-def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
+def test_memory_exhaustion_spares_zygote_and_other_runs(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
     flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
-    with held(keeper) as other:
+    with running(keeper) as other:
         result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", *flags)
         assert result["status"] == ("memory_limit" if keeper.remit.by_root else "error"), result
         assert keeper.zygote()["pid"] == before
@@ -189,7 +189,7 @@ def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
-def test_what_one_run_has_used_is_not_told_of_another(keeper):
+def test_usage_of_run_is_not_reported_for_next(keeper):
     """Groups are used again; what is counted there begins anew."""
     flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
     threads = "import threading, time; [threading.Thread(target=time.sleep, args=(0.1,)).start() for _ in range(7)]"
@@ -203,7 +203,7 @@ def test_what_one_run_has_used_is_not_told_of_another(keeper):
             assert (used["memory_peak_bytes"] or 0) < 30 << 20, light
 
 
-def test_whoever_comes_after_a_run_that_was_killed_as_a_whole_lives(keeper):
+def test_run_in_group_of_killed_run_survives(keeper):
     """The kernel kills what comes into a group that was killed."""
     for _ in range(6):
         result = keeper.json("import os, time\nif os.fork() == 0: time.sleep(60)\nprint(1)", *SUBPROCESS)
@@ -226,7 +226,7 @@ def test_signals_do_not_end_pid_1(keeper):
     assert [name_of(pid) for pid in inits] == ["remit-init"] * len(inits)
 
 
-def test_pid_1_has_nothing_of_the_keeper_s_memory(keeper):
+def test_pid_1_has_nothing_of_keeper_s_memory(keeper):
     """It begins as a copy of the keeper, which has another run's input just then."""
     needle = "".join(("input-of-", "another-tenant\n"))
     others = ("--processes", "7")
@@ -249,12 +249,12 @@ def test_pid_1_has_nothing_of_the_keeper_s_memory(keeper):
             run.kill()
 
 
-def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
+def test_fork_bomb_spares_zygote_and_other_runs(user_keeper):
     keeper = user_keeper
     keeper.await_child()
     before = keeper.zygote()["pid"]
     flags = (*SUBPROCESS, "--processes", "16", "--timeout", "5s")
-    with held(keeper) as other:
+    with running(keeper) as other:
         result = keeper.warm("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", *flags)
         assert result["status"] == "timeout", result
         assert keeper.zygote()["pid"] == before
@@ -270,7 +270,7 @@ os._exit(0)
 """
 
 
-def test_a_program_that_is_quicker_than_its_end_takes_no_other_run_with_it(keeper):
+def test_program_that_forges_its_end_spares_other_runs(keeper):
     """It says that it is done, is answered, and dies before it is killed."""
     flags = ("--preload", "decimal")
     results = []
@@ -296,7 +296,7 @@ def is_replaced(keeper, before):
     return now["state"] == "ready" and now["pid"] != before
 
 
-def test_the_zygote_is_killed_while_idle(keeper):
+def test_zygote_killed_while_idle_is_replaced(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
     os.kill(before, signal.SIGKILL)
@@ -306,15 +306,15 @@ def test_the_zygote_is_killed_while_idle(keeper):
     assert not is_alive(before)
 
 
-def test_the_zygote_is_killed_while_a_run_is_active(keeper):
-    with held(keeper) as run:
+def test_zygote_killed_during_run_spares_run(keeper):
+    with running(keeper) as run:
         before = keeper.zygote()["pid"]
         os.kill(before, signal.SIGKILL)
         keeper.until(lambda: is_replaced(keeper, before))
         assert is_untouched(run)
 
 
-def test_a_zygote_that_hangs_is_replaced(keeper):
+def test_hanging_zygote_is_replaced(keeper):
     """Stopped from outside, as a deadlock in a fork would stop it."""
     keeper.await_child()
     before = keeper.zygote()["pid"]
@@ -326,17 +326,17 @@ def test_a_zygote_that_hangs_is_replaced(keeper):
     assert not is_alive(before)
 
 
-def test_a_zygote_that_hangs_dies_with_its_keeper(remit):
+def test_hanging_zygote_dies_with_its_keeper(remit):
     keeper = SharedKeeper(remit)
     keeper.await_child()
     zygote = keeper.zygote()["pid"]
     os.kill(zygote, signal.SIGSTOP)
     keeper.process.kill()
     keeper.process.wait()
-    assert not gone(lambda: is_alive(zygote))
+    assert not remaining(lambda: is_alive(zygote))
 
 
-def test_the_zygote_is_killed_again_and_again_under_load(keeper):
+def test_zygote_killed_repeatedly_under_load_fails_no_run(keeper):
     """Also while it starts and while it forks: every run has its answer."""
     keeper.await_child()
     rng, stop, results = random.Random(7), threading.Event(), []
@@ -357,11 +357,11 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
     assert {r["status"] for r in results} == {"ok"}, [r for r in results if r["status"] != "ok"][0]
     assert keeper.warm("print(2)")["stdout"] == "2\n"
 
-    def nobody_is_left() -> bool:
+    def no_extra_process_is_left() -> bool:
         waiting = sum(pool["waiting"] for pool in pools(keeper).values())
         return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the proxy launcher
 
-    keeper.until(nobody_is_left)
+    keeper.until(no_extra_process_is_left)
 
 
 def kill_zygotes(keeper):
@@ -402,7 +402,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "private"])
 @pytest.mark.parametrize("name", UNFIT)
-def test_a_module_that_cannot_be_preloaded_is_refused_by_name(remit, name, shared):
+def test_module_that_cannot_be_preloaded_is_refused_by_name(remit, name, shared):
     text, words = UNFIT[name]
     python = venv_with(remit, "venv-unfit", name, text)
     keeper = SharedKeeper(remit) if shared else remit
@@ -416,7 +416,7 @@ def test_a_module_that_cannot_be_preloaded_is_refused_by_name(remit, name, share
         keeper.close()
 
 
-def test_a_module_that_is_missing_is_refused_by_name(remit):
+def test_missing_preload_module_is_refused_by_name(remit):
     result = remit.json("print('ran')", "--preload", "not_there_at_all")
     assert result["status"] == "refused" and "not_there_at_all" in result["error"]["value"], result
 
@@ -424,7 +424,7 @@ def test_a_module_that_is_missing_is_refused_by_name(remit):
 HANGS = ("hangs", "import time; time.sleep(600)")
 
 
-def test_a_module_that_hangs_is_refused_by_name_when_it_hangs_twice(holes):
+def test_preload_module_that_hangs_twice_is_refused_by_name(holes):
     """Once it may have been the machine."""
     python = venv_with(holes, "venv-hangs", *HANGS)
     keeper = SharedKeeper(holes, env={"REMIT_DEADLINES": "import=2000"})
@@ -435,7 +435,7 @@ def test_a_module_that_hangs_is_refused_by_name_when_it_hangs_twice(holes):
     keeper.close()
 
 
-def test_a_module_that_hangs_in_forks_is_refused_by_name(any_remit):
+def test_preload_module_that_hangs_in_forks_is_refused_by_name(any_remit):
     """When all is imported and practised: as a lock would, that was taken for ever."""
     text = "import gc, os, time\nos.register_at_fork(before=lambda: gc.get_freeze_count() and time.sleep(600))"
     python = venv_with(any_remit, "venv-never-forks", "never_forks", text)
@@ -443,17 +443,17 @@ def test_a_module_that_hangs_in_forks_is_refused_by_name(any_remit):
     assert error["where"] == "preload" and 'deadline "fork") after importing never_forks' in error["value"], error
 
 
-def test_a_library_that_hangs_in_forks_leaves_nobody(remit):
+def test_preload_library_that_hangs_in_forks_leaves_no_process(remit):
     """Its handler is called by the C library's fork, in who forks for the zygote."""
     name = f"never_forks_by_{remit.label}"
     text = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.__register_atfork(libc.pause, None, None, None)"
     python = venv_with(remit, "venv-never-forks-in-c", name, text)
     error = remit.json("print('ran')", "--python", python, "--preload", name)["error"]
     assert error["where"] == "preload" and f"deadline \"fork\") after importing {name}" in error["value"], error
-    assert not gone(lambda: told(name))
+    assert not remaining(lambda: processes_with_argument(name))
 
 
-def test_a_module_that_hangs_delays_nobody_else(keeper):
+def test_hanging_preload_module_does_not_delay_other_runs(keeper):
     python = venv_with(keeper.remit, "venv-hangs", *HANGS)
     hanging = in_background(keeper, "print('ran')", "--python", python, "--preload", "hangs")
     keeper.until(lambda: [z for z in keeper.status()["zygotes"] if z["preload"]])
@@ -463,7 +463,7 @@ def test_a_module_that_hangs_delays_nobody_else(keeper):
     hanging.communicate()
 
 
-def test_a_warm_up_leaves_threads_as_they_were(remit):
+def test_warm_up_leaves_threads_unchanged(remit):
     """What is registered for the end of all threads is not called before."""
     code = (
         "import threading, time\n"
@@ -476,19 +476,19 @@ def test_a_warm_up_leaves_threads_as_they_were(remit):
 
 
 @pytest.mark.parametrize("name", ["with-dash", "class"])
-def test_a_name_that_no_statement_imports_can_be_preloaded(remit, name):
+def test_preload_accepts_names_that_are_not_identifiers(remit, name):
     python = venv_with(remit, f"venv-{name}", name, "value = 7\n")
     result = remit.json(f"print(__import__({name!r}).value)", "--python", python, "--preload", name)
     assert (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "7\n"), result
 
 
-def test_what_a_preloaded_module_prints_is_in_no_result(remit):
+def test_output_of_preloaded_module_is_in_no_result(remit):
     python = venv_with(remit, "venv-prints", "prints", "import sys; print('out'); print('err', file=sys.stderr); sys.stdout.write('x')")
     result = remit.json("import prints; print('mine')", "--python", python, "--preload", "prints")
     assert (result["start"], result["stdout"], result["stderr"]) == ("warm", "mine\n", "")
 
 
-def test_a_preloaded_module_cannot_leave_descriptors(remit):
+def test_preloaded_module_cannot_leave_descriptors(remit):
     text = "import os, tempfile\nkept = open(os.devnull); more = [os.dup(kept.fileno()) for _ in range(30)]\n"
     python = venv_with(remit, "venv-opens", "opens", text)
     code = "import os\ndef is_open(fd):\n    try: os.fstat(fd); return True\n    except OSError: return False\nprint([fd for fd in range(256) if is_open(fd)])"
@@ -496,7 +496,7 @@ def test_a_preloaded_module_cannot_leave_descriptors(remit):
     assert (result["start"], result["stdout"]) == ("warm", "[0, 1, 2, 3]\n")
 
 
-def test_a_module_may_use_the_temporary_folder_while_it_is_preloaded(remit):
+def test_preloaded_module_may_use_temporary_folder(remit):
     """matplotlib does; and nothing of it is in the jail."""
     text = "import tempfile\nwith tempfile.NamedTemporaryFile('w+') as f: place = f.name\n"
     python = venv_with(remit, "venv-uses", "uses_tmp", text)
@@ -505,7 +505,7 @@ def test_a_module_may_use_the_temporary_folder_while_it_is_preloaded(remit):
     assert (result["status"], result["stdout"]) == ("ok", "/tmp False\n"), result
 
 
-def test_the_first_run_with_preload_is_warm(remit):
+def test_first_run_with_preload_is_warm(remit):
     result = remit.json("import sys; print('decimal' in sys.modules)", "--preload", "decimal")
     assert (result["start"], result["stdout"]) == ("warm", "True\n")
 
@@ -522,7 +522,7 @@ def other_python() -> str:
     return found[-1] if found else ""
 
 
-def test_an_interpreter_that_was_replaced_is_not_used_any_more(stage):
+def test_replaced_interpreter_is_not_used_again(stage):
     """`python` is a link that leads to another program after the upgrade."""
     if "root" not in users() or not other_python():
         skip_or_fail("needs two interpreters, which belong to root")
@@ -543,7 +543,7 @@ def version_of(python) -> str:
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_an_interpreter_whose_file_was_replaced_has_a_new_zygote(keeper):
+def test_replaced_interpreter_file_gets_new_zygote(keeper):
     """The same program in a new file, as an upgrade leaves it."""
     venv = keeper.remit.folder / "venv-upgraded"
     argv = [PYTHON, "-m", "venv", "--without-pip", "--copies", venv]
@@ -564,7 +564,7 @@ def test_an_interpreter_whose_file_was_replaced_has_a_new_zygote(keeper):
 # ---- more runs than children ----
 
 
-def test_more_clients_than_children_all_get_answers_in_order(keeper):
+def test_clients_without_child_get_results_too(keeper):
     keeper.await_child()
     begun = []
     for number in range(12):
@@ -578,24 +578,24 @@ def test_more_clients_than_children_all_get_answers_in_order(keeper):
 # ---- the keeper dies ----
 
 
-def test_the_keeper_is_killed_and_all_its_family_with_it(remit):
+def test_killed_keeper_takes_all_its_processes_with_it(remit):
     keeper = SharedKeeper(remit)
     keeper.await_child()
-    with held(keeper) as run:
+    with running(keeper) as run:
         keeper.until(keeper.is_full)
         family = keeper.family()
         assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
         keeper.process.kill()
         keeper.process.wait()
-        assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
+        assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []
         out, _ = run.communicate(timeout=60)
         assert run.returncode == 125 and out == ""
     assert mounts() == []
     remit("doctor", "--clean")
-    assert gone(groups) == []
+    assert remaining(groups) == []
 
 
-def test_what_a_keeper_in_another_group_left_is_found(stage):
+def test_cgroup_of_dead_keeper_in_other_group_is_found(stage):
     memory = [line.strip().split(":")[2] for line in open("/proc/self/cgroup") if ":memory:" in line]
     if os.geteuid() != 0 or not memory:
         skip_or_fail("needs root and a memory cgroup of version 1")
@@ -608,15 +608,15 @@ def test_what_a_keeper_in_another_group_left_is_found(stage):
         assert list(other.glob("remit-*"))  # later, others who clean up may have been here
         keeper.process.kill()
         keeper.process.wait()
-        assert gone(lambda: (other / "cgroup.procs").read_text()) == ""
+        assert remaining(lambda: (other / "cgroup.procs").read_text()) == ""
         remit("doctor", "--clean")
-        assert gone(groups) == []
+        assert remaining(groups) == []
         assert not list(other.glob("remit-*"))
     finally:
         other.rmdir()
 
 
-def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
+def test_waiting_run_takes_space_of_other_pools(any_remit):
     """Pools that fill the keeper give way at once, not when they are idle."""
     keeper = SharedKeeper(any_remit)
     jobs = any_remit.file("jobs.jsonl", "".join(f'{{"id": {i}, "code": "print(1)"}}\n' for i in range(64)))
@@ -627,19 +627,19 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
         done = any_remit("batch", "-j", 32, *flags, jobs, env=keeper.env)
         assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["ok"] * 64
 
-    def is_crowded_out() -> bool:
+    def is_without_child() -> bool:
         keeper.json("pass", *mine)
         time.sleep(0.05)  # the pools are filled again
         pools = keeper.status()["pools"]
         return pools[-1]["waiting"] == 0 and sum(p["waiting"] for p in pools) == 128
 
-    def give_way_before_they_are_idle() -> bool:
+    def pools_give_way_before_idle() -> bool:
         for flags in others:
             batch(flags)
         used = time.monotonic()
         for flags in others:
             keeper.json("pass", *flags)
-        while not is_crowded_out():
+        while not is_without_child():
             if time.monotonic() - used > 10:
                 return False  # idle pools shrink then
         batch(mine)
@@ -648,10 +648,10 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
     with contextlib.closing(keeper):
         keeper.await_child(*mine)
         # A busy machine may need longer for all this: it is tried until others leave it the processors.
-        until(give_way_before_they_are_idle, "no try was quick enough to tell", seconds=400)
+        until(pools_give_way_before_idle, "no try was quick enough to tell", seconds=400)
 
 
-def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
+def test_keeper_ends_at_once_while_building_jails(remit):
     """SIGTERM while jails are built and joined: nobody that it does not know
     of yet keeps it waiting."""
     rng = random.Random(3)
@@ -665,4 +665,4 @@ def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
         assert keeper.process.wait(timeout=25) == 0  # a jail has 30 s to begin
         for client in clients:
             client.communicate(timeout=60)
-        assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []  # noqa: B023
+        assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []  # noqa: B023

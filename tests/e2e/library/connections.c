@@ -1,5 +1,5 @@
 /*
- * A door is kept for the next run if all was said over it, and only then.
+ * A door is kept for the next run if all was reason over it, and only then.
  */
 #include <dirent.h>
 #include <remit.h>
@@ -24,9 +24,9 @@ descriptors(void)
 }
 
 static void
-fail(const char *what, const char *said)
+fail(const char *what, const char *reason)
 {
-	fprintf(stderr, "%s: %s\n", what, said);
+	fprintf(stderr, "%s: %s\n", what, reason);
 	exit(1);
 }
 
@@ -67,7 +67,7 @@ check_plain(const char *what, int more)
 }
 
 static void
-check_laden(int more)
+check_full_job(int more)
 {
 	static const char *const argv[] = { "one", NULL };
 	struct remit_file file = {
@@ -175,7 +175,7 @@ main(void)
 	check_plain("the first makes one", 1);
 	for (int i = 0; i < 5; i++)
 		check_plain("the next uses it", 0);
-	check_laden(0);
+	check_full_job(0);
 	check_plain("and nothing of that is left", 0);
 	check_late();
 	check_plain("after what was late", 1);

@@ -35,7 +35,7 @@ def run_as(remit, program, *args):
     return subprocess.run([program, *args], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300, **remit.identity())
 
 
-def test_the_example_builds_and_runs_against_the_installed_library(remit, prefix, stage):
+def test_example_builds_and_runs_with_installed_library(remit, prefix, stage):
     compile_with(prefix, ROOT / "examples" / "hello.c", stage / "hello")
     done = run_as(remit, stage / "hello")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok: hello from process 2\n", "")
@@ -47,20 +47,20 @@ def test_threads_share_one_handle(remit, prefix, stage):
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_a_thousand_runs_at_once(remit, prefix, stage):
+def test_thousand_runs_at_once_are_answered(remit, prefix, stage):
     """All of them are queued at one keeper, and each gets its own answer."""
     compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "threads.c", stage / "threads")
     done = run_as(remit, stage / "threads", "1000", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_a_door_is_kept_if_all_was_said(remit, prefix, stage):
+def test_connection_is_kept_after_complete_answer(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "connections.c", stage / "connections")
     done = run_as(remit, stage / "connections")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_files_go_in_and_out(remit, prefix, stage):
+def test_files_go_in_and_out_of_library(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "files.c", stage / "files")
     folder = remit.folder / f"library-{os.getpid()}"
     result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "of the disk"), folder).stdout)
@@ -73,7 +73,7 @@ def test_files_go_in_and_out(remit, prefix, stage):
     assert done.returncode == 1 and "missing" in done.stderr and done.stdout == ""
 
 
-def test_the_installed_command_works(remit, prefix):
+def test_installed_command_works(remit, prefix):
     done = subprocess.run(
         [prefix / "bin" / "remit", "run", "-c", "print(1)"], env=remit.env(), cwd=remit.folder,
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, **remit.identity(),
@@ -81,7 +81,7 @@ def test_the_installed_command_works(remit, prefix):
     assert done.stdout == "1\n", done
 
 
-def test_the_library_says_what_is_wrong(stage, prefix):
+def test_library_reports_missing_keeper(stage, prefix):
     """No keeper to be found is an error, not an exit and not a print."""
     source = stage / "wrong.c"
     source.write_text(

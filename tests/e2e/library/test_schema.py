@@ -26,15 +26,15 @@ def other(stage):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_both_checkers_agree(other, seed):
+def test_schema_checkers_agree(other, seed):
     build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
     made = subprocess.run(
         [other, ROOT / "tests" / "e2e" / "library" / "schema_documents.py", str(seed), str(COUNT)], capture_output=True, text=True, check=True
     ).stdout
-    judged = subprocess.run([build / "tests" / "unit" / "schema_checker"], input=made, capture_output=True, text=True, check=True).stdout
-    lines, verdicts = made.splitlines(), judged.splitlines()
-    assert len(lines) == len(verdicts) == COUNT * 6
-    wrong = [(line, verdict) for line, verdict in zip(lines, verdicts) if verdict != ("fits" if json.loads(line)["fits"] else "not")]
+    assessed = subprocess.run([build / "tests" / "unit" / "schema_checker"], input=made, capture_output=True, text=True, check=True).stdout
+    lines, answers = made.splitlines(), assessed.splitlines()
+    assert len(lines) == len(answers) == COUNT * 6
+    wrong = [(line, answer) for line, answer in zip(lines, answers) if answer != ("fits" if json.loads(line)["fits"] else "not")]
     assert not wrong, wrong[:3]
     # Both answers are common, or nothing was compared.
-    assert min(collections.Counter(verdicts)[v] for v in ("fits", "not")) > COUNT // 2
+    assert min(collections.Counter(answers)[v] for v in ("fits", "not")) > COUNT // 2

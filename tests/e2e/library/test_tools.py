@@ -7,7 +7,7 @@ import time
 
 import pytest
 from conftest import PYTHON, ROOT, enforced
-from leftovers import gone
+from leftovers import remaining
 from shared_keeper import SharedKeeper
 from test_ask import Terminal
 from test_library import compile_with, prefix  # noqa: F401
@@ -41,7 +41,7 @@ class Runner:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)
-        result["said"] = done.stderr.splitlines()
+        result["messages"] = done.stderr.splitlines()
         return result
 
 
@@ -65,14 +65,14 @@ def once(remit, caller):
     return Runner(remit, caller, {"REMIT_KEEPER": ""})
 
 
-def test_a_tool_is_a_function_and_has_a_name(runner):
+def test_tool_is_function_with_name(runner):
     result = runner("print(add(1, 2), add(a=3, b=4), add(5, b=6), call_tool('add', a=7, b=8))")
     assert (result["status"], result["stdout"]) == ("ok", "3 7 11 15\n"), result
     assert result["usage"]["tool_calls"] == 4
     assert result["calls"][0] == {"tool": "add", "bytes": 16, "outcome": "ok", "arguments": {"a": 1, "b": 2}}
 
 
-def test_calls_of_an_event_loop_run_at_the_same_time(runner):
+def test_event_loop_calls_run_concurrently(runner):
     code = """
 import asyncio
 async def main():
@@ -90,7 +90,7 @@ asyncio.run(main())
     ]  # fmt: skip
 
 
-def test_threads_call_at_the_same_time(runner):
+def test_threads_call_concurrently(runner):
     code = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(8) as pool:
@@ -100,7 +100,7 @@ with ThreadPoolExecutor(8) as pool:
     assert runner(code)["stdout"] == "True\nTrue\n"
 
 
-def test_threads_and_event_loops_together(once):
+def test_threads_and_event_loops_call_together(once):
     code = """
 import asyncio, threading
 done = []
@@ -142,7 +142,7 @@ ERRORS = [
 ]  # fmt: skip
 
 
-def test_errors_can_be_caught_and_have_the_name_of_the_tool(once):
+def test_tool_errors_can_be_caught_and_name_their_tool(once):
     """One run: each of them leaves the next call as it was."""
     code = f"cases = {[case for case, _ in ERRORS]!r}\n" + """
 for case in cases:
@@ -158,14 +158,14 @@ for case in cases:
         assert line.split("|")[1].startswith(words) and line.startswith(words.split(":")[0]), (case, line)
 
 
-def test_an_error_that_nobody_catches_ends_the_program(runner):
+def test_uncaught_tool_error_ends_program(runner):
     result = runner("add('x', 2)")
     assert (result["status"], result["error"]["name"], result["error"]["line"]) == ("error", "ToolError", 1), result
     assert result["error"]["value"] == "add: arguments.a: must be of type integer, not string"
     assert "tools.py" not in result["stderr"] and "File \"main.py\", line 1" in result["stderr"]
 
 
-def test_what_comes_back_is_json(once):
+def test_tool_results_are_json(once):
     values = [None, True, 0, -1, 1.5, 2**200, "", "ä\u0000\U0001f600", [], [[1]], {}, {"name": {"self": 1}}]
     result = once(f"for v in {values!r}:\n    if v != 2**200: assert echo(name=v, self=1) == dict(name=v, self=1), v\nprint('all')")
     assert result["stdout"] == "all\n", result
@@ -173,24 +173,24 @@ def test_what_comes_back_is_json(once):
     assert once("print(call_tool('echo', name=1, tool=2, self=3))")["stdout"] == "{'name': 1, 'tool': 2, 'self': 3}\n"
 
 
-def test_values_of_numpy_are_numbers_and_lists(once):
+def test_numpy_values_become_numbers_and_lists(once):
     pytest.importorskip("numpy")
     code = "import numpy as np\nprint(echo(a=np.int64(3), b=np.arange(3), c=np.float32(0.5)))"
     assert once(code)["stdout"] == "{'a': 3, 'b': [0, 1, 2], 'c': 0.5}\n"
 
 
-def test_a_tool_is_asked_for_as_often_as_it_wants(once):
+def test_approval_is_requested_as_often_as_tool_wants(once):
     code = "guarded(x=1); guarded(x=2); careful(x=3); careful(x=4)"
-    asked = [line for line in once(code, "ONCE")["said"] if line.startswith("asked")]
+    asked = [line for line in once(code, "ONCE")["messages"] if line.startswith("asked")]
     assert asked == ['asked tool guarded {"x": 1}', 'asked tool guarded {"x": 2}', 'asked tool careful {"x": 3}']
-    asked = [line for line in once(code, "RUN")["said"] if line.startswith("asked")]
+    asked = [line for line in once(code, "RUN")["messages"] if line.startswith("asked")]
     assert asked == ['asked tool guarded {"x": 1}', 'asked tool careful {"x": 3}']
     result = once("try: guarded(x=1)\nexcept ToolError as e: print(e.denied, e.message)")
     assert result["stdout"] == "True the call was not allowed\n"
-    assert result["calls"][0]["outcome"] == "denied" and "called guarded" not in "\n".join(result["said"])
+    assert result["calls"][0]["outcome"] == "denied" and "called guarded" not in "\n".join(result["messages"])
 
 
-def test_calls_are_counted(remit, caller, covers):
+def test_tool_calls_are_limited(remit, caller, covers):
     runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     for tier in TIERS:
         code = "n = 0\ntry:\n    while True: add(1, 1); n += 1\nexcept ToolError as e: print(n, e)"
@@ -200,7 +200,7 @@ def test_calls_are_counted(remit, caller, covers):
         covers(remit, "tool_calls", *enforced(result, "tool_calls"), tier=tier)
 
 
-def test_bytes_are_bounded(remit, caller, covers):
+def test_tool_bytes_are_limited(remit, caller, covers):
     runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     code = """
 for f in lambda: echo(x="x" * 91), lambda: echo(x="x" * 92), lambda: large(bytes=100), lambda: large(bytes=101):
@@ -227,7 +227,7 @@ print(got.count(b"tool_concurrency allows 3 concurrent calls"))
 """
 
 
-def test_calls_at_once_are_bounded_and_wait_their_turn(remit, caller, covers):
+def test_concurrent_tool_calls_are_limited_and_queued(remit, caller, covers):
     runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     waits = "import asyncio\nasync def main(): print(len(await asyncio.gather(*(later(100) for _ in range(9)))))\nasyncio.run(main())"
     for tier in TIERS:
@@ -252,7 +252,7 @@ def frames():
     return [(name, i) for i, name in enumerate(re.findall(r"\bFRAME_(\w+),", body))]
 
 
-def test_the_wall_clock_stands_while_a_tool_is_waited_for(remit, caller, covers):
+def test_wall_clock_pauses_during_tool_call(remit, caller, covers):
     runner = Runner(remit, caller, {"REMIT_KEEPER": ""})
     for tier in TIERS:
         result = runner("print(later(2500), later(ms=700))", timeout=3, tier=tier)
@@ -265,22 +265,22 @@ def test_the_wall_clock_stands_while_a_tool_is_waited_for(remit, caller, covers)
         covers(remit, "tool_wait", *enforced(result, "tool_wait"), tier=tier)
 
 
-def test_the_processor_clock_never_stands(once):
+def test_cpu_clock_does_not_pause_during_tool_call(once):
     code = "import threading\nthreading.Thread(target=hangs, daemon=True).start()\nwhile True: pass"
     result = once(code, cpu_seconds=1, timeout=100)
     assert result["status"] == "cpu_limit", result
 
 
-def test_a_tool_that_hangs_ends_with_the_run(once):
+def test_hanging_tool_ends_with_run(once):
     result = once("hangs()", timeout=3, tool_wait=1)
     assert result["status"] == "timeout" and 3900 <= result["usage"]["wall_ms"] < 30_000, result
     assert result["calls"][0]["outcome"] == "none"
 
 
-def test_the_static_tier_calls_nobody(remit, caller, covers):
+def test_static_tier_calls_no_tool(remit, caller, covers):
     result = Runner(remit, caller, {"REMIT_KEEPER": ""})("echo(x=1)", tier="static")
     assert (result["status"], result["usage"]["tool_calls"], result["calls"]) == ("ok", 0, [])
-    assert not any("called" in line for line in result["said"])
+    assert not any("called" in line for line in result["messages"])
     for field in ("tool_calls", "tool_bytes", "tool_concurrency", "tool_wait"):
         covers(remit, field, *enforced(result, field), tier="static")
 
@@ -297,35 +297,35 @@ time.sleep(600)
 """
 
 
-def test_calls_after_the_end_have_no_effect(once):
+def test_tool_calls_after_end_have_no_effect(once):
     result = once(with_frames(AFTER_THE_END))
-    assert (result["status"], result["usage"]["tool_calls"], result["said"]) == ("ok", 1, ['called echo {"before": 1}']), result
+    assert (result["status"], result["usage"]["tool_calls"], result["messages"]) == ("ok", 1, ['called echo {"before": 1}']), result
 
 
-def test_a_child_of_the_program_has_no_tools(once):
+def test_child_process_cannot_call_tools(once):
     code = "import os\nif os.fork() == 0:\n    try: add(1, 1)\n    except ToolError as e: print(e, flush=True)\n    os._exit(0)\nos.wait(); print(add(1, 1))"
     result = once(code, subprocess_execution=True, cpu_fallback="per_process", memory_fallback="per_process")
     assert "only by the first process" in result["stdout"] and result["stdout"].endswith("2\n"), result
 
 
-def test_without_tools_there_is_no_trace_of_them(remit):
+def test_run_without_tools_has_no_trace_of_them(remit):
     result = remit.json("print('call_tool' in globals(), 'ToolError' in globals())")
     assert (result["stdout"], result["calls"], result["calls_left_out"]) == ("False False\n", [], 0)
 
 
-def test_a_builtin_keeps_its_name(once):
+def test_builtin_is_not_replaced_by_tool(once):
     assert once("print(bytes(2))")["stdout"] == "b'\\x00\\x00'\n"
 
 
 # ---- sessions
 
 
-def test_every_cell_of_a_session_has_the_tools(runner):
+def test_session_cells_have_tools(runner):
     cells = [
         "x = add(1, 2)",
         "print(x, await add(x, 1), await later(20))",
-        "import threading, time\nheard = []\ndef on():\n    while len(heard) < 40:\n        try: heard.append(str(later(ms=30)))\n"
-        "        except ToolError as e: heard.append(e.message); time.sleep(0.01)\n"
+        "import threading, time\nresults = []\ndef on():\n    while len(results) < 40:\n        try: results.append(str(later(ms=30)))\n"
+        "        except ToolError as e: results.append(e.message); time.sleep(0.01)\n"
         "threading.Thread(target=on).start()\ntime.sleep(0.1)",
         "import time; time.sleep(0.3); print(add(2, 2))",
         "fails()",
@@ -353,7 +353,7 @@ def test_every_cell_of_a_session_has_the_tools(runner):
 # ---- the command
 
 
-def test_a_command_is_a_tool(remit):
+def test_command_is_tool(remit):
     done = remit(
         "run", "--tool", "up=tr a-z A-Z", "--tool", "args=cat", "--tool", "value=cat", "--tool-result", "value=json",
         "-c", "print(up(text='hello'), args(a=1, b='x'), value(a=[1])['a'][0] + 1)",
@@ -361,7 +361,7 @@ def test_a_command_is_a_tool(remit):
     assert (done.stdout, done.returncode) == ('HELLO {"a": 1, "b": "x"} 2\n', 0), done.stderr
 
 
-def test_commands_run_at_the_same_time_and_fail_as_tools_do(remit):
+def test_commands_run_concurrently_and_fail_like_tools(remit):
     code = """
 import asyncio
 async def main():
@@ -386,20 +386,20 @@ for tool in bad, gone, binary, large:
     assert done.stderr == "why\n"
 
 
-def test_a_command_dies_with_the_run(remit):
+def test_command_dies_with_run(remit):
     mark = f"7{os.getpid()}"
     done = remit("run", "--timeout", "2s", "--tool-wait", "500ms", "--tool", f"hang=sleep {mark} & sleep {mark}", "-c", "hang()")
     assert done.returncode == 124, done
-    assert not gone(lambda: subprocess.run(["pgrep", "-fx", f"sleep {mark}"], capture_output=True).stdout)
+    assert not remaining(lambda: subprocess.run(["pgrep", "-fx", f"sleep {mark}"], capture_output=True).stdout)
 
 
-def test_cells_that_are_typed_have_the_tools(remit):
+def test_repl_cells_have_tools(remit):
     lines = "x = up(text='a')\nx * 2\n%reset\nup(text='b')\n"
     done = remit("repl", "--tool", "up=tr a-z A-Z", input=lines)
     assert (done.stdout, done.returncode) == ("'AA'\n'B'\n", 0), done
 
 
-def test_a_schema_of_a_command(remit):
+def test_command_tool_has_schema(remit):
     path = remit.file("schema.json", json.dumps({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
     flags = ("--tool", "t=cat", "--tool-schema", f"t={path}", "--tool-help", "t=Says it again.")
     done = remit("run", *flags, "-c", "print(t(5))\nprint(t.__doc__)\nt('x')")
@@ -423,12 +423,12 @@ def test_a_schema_of_a_command(remit):
         (("--tool",), "--tool requires a value: NAME=COMMAND"),
     ],
 )
-def test_flags_that_make_no_sense(any_remit, flags, words):
+def test_malformed_tool_flags_are_errors(any_remit, flags, words):
     done = any_remit("run", *flags, *(() if flags == ("--tool",) else ("-c", "1")))
     assert done.returncode == 2 and words in done.stderr, done
 
 
-def test_a_person_is_asked_at_the_terminal(remit):
+def test_approval_is_requested_at_terminal(remit):
     code = r"""
 print("printed before")
 for text in "a\x1b[2J\u202eb\nremit: fake", "b" * 5000, "c", "d":
@@ -452,12 +452,12 @@ for text in "a\x1b[2J\u202eb\nremit: fake", "b" * 5000, "c", "d":
     assert "1\n1\n" in rest and "[n]" not in rest, rest
 
 
-def test_without_a_terminal_the_answer_is_no(any_remit):
+def test_approval_without_terminal_is_denied(any_remit):
     done = any_remit("run", "--tool", "t=cat", "--tool-approval", "t=first", "-c", "t()", start_new_session=True)
     assert "remit: denied, since no terminal can show the question" in done.stderr and "ToolError" in done.stderr, done
 
 
-def test_the_audit_has_the_calls(any_remit):
+def test_audit_has_tool_calls(any_remit):
     path = any_remit.folder / f"audit-{os.getpid()}"
     any_remit("run", "--audit", path, "--tool", "t=cat", "-c", "t(secret='x')")
     line = json.loads(path.read_text())

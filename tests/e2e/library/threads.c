@@ -11,7 +11,7 @@ static struct remit *remit;
 static int rounds;
 
 static void *
-work(void *arg)
+run_jobs(void *arg)
 {
 	long n = (long)arg;
 
@@ -52,7 +52,7 @@ main(int argc, char **argv)
 	if (count > 1000 || remit_open(&remit, NULL, &err) < 0)
 		return 1;
 	for (long i = 0; i < count; i++)
-		if (pthread_create(&threads[i], NULL, work, (void *)i))
+		if (pthread_create(&threads[i], NULL, run_jobs, (void *)i))
 			return 1;
 	for (long i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);

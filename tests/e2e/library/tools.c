@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum remit_answer say = REMIT_DENY;
+static enum remit_answer answer = REMIT_DENY;
 static struct remit_tool_call *hanging;
 
 static long
@@ -89,17 +89,18 @@ static void
 meets(void *user, struct remit_tool_call *call, const char *arguments,
       size_t len)
 {
-	static struct meeting here[64];
+	static struct meeting waiting[64];
 	static long count;
 
 	(void)user;
 	(void)len;
-	here[count++] = (struct meeting){ call, number(arguments, "\"id\"") };
+	waiting[count++] =
+		(struct meeting){ call, number(arguments, "\"id\"") };
 	if (count < number(arguments, "\"n\""))
 		return;
 	while (count) {
 		count--;
-		reply_number(here[count].call, here[count].id);
+		reply_number(waiting[count].call, waiting[count].id);
 	}
 }
 
@@ -163,7 +164,7 @@ on_question(void *user, const struct remit_question *q)
 {
 	(void)user;
 	fprintf(stderr, "asked %s %s %s\n", q->kind, q->subject, q->detail);
-	return say;
+	return answer;
 }
 
 #define OBJECT(properties, required)                          \
@@ -202,7 +203,7 @@ static const struct remit_tool tools[] = {
 };
 
 static int
-complain(const struct remit_error *err)
+print_error(const struct remit_error *err)
 {
 	fprintf(stderr, "%s\n", err->message);
 	return 1;
@@ -221,25 +222,25 @@ run_session(struct remit *remit, const char *policy, char **cells)
 	struct remit_error err;
 
 	if (remit_session_open(remit, &opt, &session, &err) < 0)
-		return complain(&err);
+		return print_error(&err);
 	for (; *cells; cells++) {
 		struct remit_job job = REMIT_JOB_INIT;
 
 		if (!strcmp(*cells, "reset")) {
 			if (remit_session_reset(session, &err) < 0)
-				return complain(&err);
+				return print_error(&err);
 			continue;
 		}
 		job.code = *cells;
 		job.code_len = strlen(*cells);
 		job.on_question = on_question;
 		if (remit_session_run(session, &job, &result, &err) < 0)
-			return complain(&err);
+			return print_error(&err);
 		puts(remit_result_json(result));
 		remit_result_free(result);
 	}
 	if (remit_session_close(session, &result, &err) < 0)
-		return complain(&err);
+		return print_error(&err);
 	remit_result_free(result);
 	return 0;
 }
@@ -256,12 +257,12 @@ main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "--session"))
 		return remit_open(&remit, NULL, &err) < 0
-			       ? complain(&err)
+			       ? print_error(&err)
 			       : run_session(remit, argv[2], argv + 3);
 	if (argc > 3 && !strcmp(argv[3], "ONCE"))
-		say = REMIT_ALLOW_ONCE;
+		answer = REMIT_ALLOW_ONCE;
 	if (argc > 3 && !strcmp(argv[3], "RUN"))
-		say = REMIT_ALLOW_RUN;
+		answer = REMIT_ALLOW_RUN;
 	job.code = argv[1];
 	job.code_len = strlen(argv[1]);
 	job.policy_json = argv[2];
@@ -270,7 +271,7 @@ main(int argc, char **argv)
 	job.on_question = on_question;
 	if (remit_open(&remit, NULL, &err) < 0 ||
 	    remit_run(remit, &job, &result, &err) < 0)
-		return complain(&err);
+		return print_error(&err);
 	puts(remit_result_json(result));
 	/* Nobody hears it any more. */
 	if (hanging)

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 const want = JSON.parse(process.argv[2]);
 const require = createRequire(`${want.packages}/`);
 const load = async (name) => import(pathToFileURL(require.resolve(name)));
-const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
+const printLine = (line) => process.stdout.write(JSON.stringify(line) + '\n');
 
 const sdk = want.client === 'sdk';
 const { Client } = await load(sdk ? '@modelcontextprotocol/sdk/client/index.js' : '@modelcontextprotocol/client');
@@ -65,9 +65,9 @@ for (const [what, given, options] of want.steps) {
   if (options?.abort) more.signal = AbortSignal.timeout(options.abort);
   try {
     const ok = await steps[what](fill(given), more);
-    say({ ok, progress, asked: asked.splice(0), ms: performance.now() - began });
+    printLine({ ok, progress, asked: asked.splice(0), ms: performance.now() - began });
   } catch (e) {
-    say({ error: { code: e.code ?? null, message: String(e.message ?? e) }, progress, asked: asked.splice(0), ms: performance.now() - began });
+    printLine({ error: { code: e.code ?? null, message: String(e.message ?? e) }, progress, asked: asked.splice(0), ms: performance.now() - began });
   }
 }
 await client.close();

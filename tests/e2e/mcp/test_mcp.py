@@ -30,53 +30,53 @@ def peer(remit):
     yield start
     for one in started:
         if one.process.poll() is None:
-            assert one.leave() == 0, one.process.stderr.read()
+            assert one.close() == 0, one.process.stderr.read()
 
 
 # ---- the protocol ----
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07", "2099-01-01"])
-def test_each_revision_is_told_what_it_knows(any_remit, version):
+def test_each_revision_gets_what_it_knows(any_remit, version):
     p = Peer(any_remit, version=version)
     hello = p.hello["result"]
     assert hello["protocolVersion"] == (version if version < "2099" else "2025-11-25")
     assert hello["serverInfo"]["name"] == "remit" and hello["capabilities"] == {"tools": {}, "resources": {}}
-    tools = p.ask("tools/list")["result"]["tools"]
+    tools = p.request("tools/list")["result"]["tools"]
     assert [t["name"] for t in tools] == TOOLS
     result = p.call("run_python", code="40 + 2")
     for t in tools:
         assert ("outputSchema" in t) == ("title" in t) == ("structuredContent" in result) == (version >= "2025-06-18")
         assert ("annotations" in t) == (version >= "2025-03-26")
     assert json.loads(result["content"][0]["text"])["value"] == "42"
-    assert p.ask("ping")["result"] == {} and p.leave() == 0
+    assert p.request("ping")["result"] == {} and p.close() == 0
 
 
-def test_a_request_that_names_its_revision_needs_nothing_before_it(peer):
+def test_stateless_request_needs_no_handshake(peer):
     p = peer(version=STATELESS)
-    found = p.ask("server/discover")["result"]
+    found = p.request("server/discover")["result"]
     assert found["supportedVersions"] == [STATELESS] and found["capabilities"] == {"tools": {}, "resources": {}}
     assert found["resultType"] == "complete" and found["ttlMs"] >= 0 and found["cacheScope"] == "private"
     assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "remit"
-    listed = p.ask("tools/list")["result"]
+    listed = p.request("tools/list")["result"]
     assert [t["name"] for t in listed["tools"]] == TOOLS and listed["resultType"] == "complete" and "ttlMs" in listed
     result = p.call("run_python", code="40 + 2")
     assert result["resultType"] == "complete" and result["structuredContent"]["value"] == "42"
-    assert p.ask("ping")["error"]["code"] == -32601
-    wrong = p.ask("tools/list", {VERSION: "1900-01-01"})["error"]
+    assert p.request("ping")["error"]["code"] == -32601
+    wrong = p.request("tools/list", {VERSION: "1900-01-01"})["error"]
     assert wrong["code"] == -32022 and wrong["data"] == {"supported": [STATELESS], "requested": "1900-01-01"}
-    assert p.ask("tools/list", {VERSION: "2025-11-25"})["error"]["code"] == -32022
-    assert p.ask("tools/list", {ABILITIES: None})["error"]["code"] == -32602
+    assert p.request("tools/list", {VERSION: "2025-11-25"})["error"]["code"] == -32022
+    assert p.request("tools/list", {ABILITIES: None})["error"]["code"] == -32602
     p.version = None
-    said = p.ask("tools/list")["error"]
-    assert said["code"] == -32602 and "initialize" in said["message"]
+    reply = p.request("tools/list")["error"]
+    assert reply["code"] == -32602 and "initialize" in reply["message"]
     # Both on one connection.
-    assert p.ask("initialize", protocolVersion="2025-06-18", capabilities={})["result"]["protocolVersion"] == "2025-06-18"
-    assert "resultType" not in p.ask("tools/list")["result"]
-    assert p.ask("initialize", protocolVersion="2025-06-18", capabilities={})["error"]["code"] == -32600
+    assert p.request("initialize", protocolVersion="2025-06-18", capabilities={})["result"]["protocolVersion"] == "2025-06-18"
+    assert "resultType" not in p.request("tools/list")["result"]
+    assert p.request("initialize", protocolVersion="2025-06-18", capabilities={})["error"]["code"] == -32600
 
 
-def test_what_is_no_message_is_answered_by_its_code(peer):
+def test_malformed_message_is_answered_by_error_code(peer):
     p = peer()
     for text, code, number in [
         ("{", -32700, None), (b'{"\xff\xfe": 1}', -32700, None), (b"\xff", -32700, None), ('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, None),
@@ -89,29 +89,29 @@ def test_what_is_no_message_is_answered_by_its_code(peer):
         ('{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}', -32002, 9),
     ]:  # fmt: skip
         p.raw(text)
-        said = p.line()
-        assert (said["error"]["code"], said.get("id")) == (code, number), (text[:80], said)
+        reply = p.read_message()
+        assert (reply["error"]["code"], reply.get("id")) == (code, number), (text[:80], reply)
     # Nobody answers what is no question.
-    p.tell("notifications/cancelled", requestId=77)
-    p.tell("notifications/nothing")
+    p.notify("notifications/cancelled", requestId=77)
+    p.notify("notifications/nothing")
     p.raw('{"jsonrpc":"2.0","id":"nobody asked","result":{}}')
     p.raw("")
-    assert p.ask("ping")["result"] == {}
+    assert p.request("ping")["result"] == {}
 
 
-def test_a_line_without_end_is_not_kept(any_remit):
+def test_endless_line_is_not_buffered(any_remit):
     p = Peer(any_remit)
     for _ in range(97):
         p.process.stdin.write(b"x" * (1 << 20))
     p.raw("")
-    assert p.line()["error"] == {"code": -32600, "message": "a message must not have more than 100663296 bytes"}
-    assert p.ask("ping")["result"] == {} and p.leave() == 0
+    assert p.read_message()["error"] == {"code": -32600, "message": "a message must not have more than 100663296 bytes"}
+    assert p.request("ping")["result"] == {} and p.close() == 0
 
 
 # ---- run_python ----
 
 
-def test_the_answer_agrees_with_the_result(peer, remit):
+def test_answer_agrees_with_result(peer, remit):
     p = peer()
     code = "import sys\nprint('out')\nprint('err', file=sys.stderr)\ndisplay('shown')\n[1, 2]"
     result = p.call("run_python", code=code)
@@ -124,7 +124,7 @@ def test_the_answer_agrees_with_the_result(peer, remit):
     assert given["session"] is given["session_state"] is None and given["artifacts"] == given["denials"] == []
 
 
-def test_what_goes_wrong_is_a_result_that_says_so(peer):
+def test_failure_is_result_with_error(peer):
     p = peer()
     failed = p.call("run_python", code="x = 1\nx / 0")
     assert failed["isError"] and failed["structuredContent"]["error"] == {"name": "ZeroDivisionError", "value": "division by zero", "line": 2, "remedy": None}
@@ -137,21 +137,21 @@ def test_what_goes_wrong_is_a_result_that_says_so(peer):
     assert p.run("2 ** 5000")["value"] == str(2**5000)
 
 
-def test_arguments_are_checked_by_the_schema_that_is_shown(peer):
+def test_arguments_are_checked_by_published_schema(peer):
     p = peer("--timeout", "2s")
-    (schema,) = [t["inputSchema"] for t in p.ask("tools/list")["result"]["tools"] if t["name"] == "run_python"]
+    (schema,) = [t["inputSchema"] for t in p.request("tools/list")["result"]["tools"] if t["name"] == "run_python"]
     assert schema["properties"]["timeout"]["maximum"] == 2 and schema["required"] == ["code"]
-    assert p.refused("run_python") == 'arguments: "code" is missing'
-    assert "arguments.code" in p.refused("run_python", code=1)
-    assert "at most 2.0" in p.refused("run_python", code="1", timeout=3)
-    assert "arguments.timeout" in p.refused("run_python", code="1", timeout=0)
-    assert "network" in p.refused("run_python", code="1", network_access=True)
-    assert "either text or base64" in p.refused("run_python", code="1", files=[{"path": "a"}])
-    assert "not valid base64" in p.refused("run_python", code="1", files=[{"path": "a", "base64": "?"}])
-    assert "arguments.files[0]" in p.refused("run_python", code="1", files=[{"path": "a", "text": "b", "host_path": "/etc/passwd"}])
+    assert p.refusal_of("run_python") == 'arguments: "code" is missing'
+    assert "arguments.code" in p.refusal_of("run_python", code=1)
+    assert "at most 2.0" in p.refusal_of("run_python", code="1", timeout=3)
+    assert "arguments.timeout" in p.refusal_of("run_python", code="1", timeout=0)
+    assert "network" in p.refusal_of("run_python", code="1", network_access=True)
+    assert "either text or base64" in p.refusal_of("run_python", code="1", files=[{"path": "a"}])
+    assert "not valid base64" in p.refusal_of("run_python", code="1", files=[{"path": "a", "base64": "?"}])
+    assert "arguments.files[0]" in p.refusal_of("run_python", code="1", files=[{"path": "a", "text": "b", "host_path": "/etc/passwd"}])
 
 
-def test_a_program_can_be_given_less_time(peer):
+def test_program_may_get_shorter_timeout(peer):
     p = peer()
     began = time.monotonic()
     assert p.run("while True: pass", timeout=0.3)["status"] == "timeout"
@@ -161,12 +161,12 @@ def test_a_program_can_be_given_less_time(peer):
     assert p.run("n", session=first)["value"] == "1"
 
 
-def test_files_come_with_the_program(peer):
+def test_program_brings_files(peer):
     files = [{"path": "in/a.txt", "text": "grüße"}, {"path": "b", "base64": base64.b64encode(b"\0\1\2").decode()}]
     assert peer().run("[open('in/a.txt').read(), open('b', 'rb').read()]", files=files)["value"] == r"['grüße', b'\x00\x01\x02']"
 
 
-def test_images_are_content_of_their_own(peer):
+def test_images_are_separate_content(peer):
     code = f"class P:\n    def _repr_png_(self): return {PNG!r}\ndisplay(P())\nP()"
     blocks = peer().call("run_python", code=code)["content"]
     assert [b["type"] for b in blocks] == ["text", "image", "image"]
@@ -176,42 +176,42 @@ def test_images_are_content_of_their_own(peer):
 # ---- sessions ----
 
 
-def test_a_session_keeps_what_is_in_it_and_nobody_else_has_it(peer):
+def test_session_keeps_state_and_is_private(peer):
     p = peer()
     one, two = (p.run("n = %d" % i, session="new")["session"] for i in (1, 2))
     assert one != two
     assert p.run("n", session=one)["value"] == "1" and p.run("n", session=two)["value"] == "2"
     assert p.run("n")["error"]["name"] == "NameError"
-    assert p.given("reset_session", session=one) == {"session": one, "session_state": "open"}
+    assert p.output_of("reset_session", session=one) == {"session": one, "session_state": "open"}
     assert p.run("n", session=one)["error"]["name"] == "NameError"
-    assert p.given("close_session", session=two)["status"] == "ok"
+    assert p.output_of("close_session", session=two)["status"] == "ok"
     for tool, more in [("run_python", {"code": "1"}), ("reset_session", {}), ("list_files", {})]:
-        assert "does not exist or has ended" in p.refused(tool, session=two, **more)
-    assert "does not exist or has ended" in p.refused("run_python", code="1", session="guessed")
-    assert "does not exist or has ended" in p.refused("run_python", code="1", session="a" + "ü" * 99)
+        assert "does not exist or has ended" in p.refusal_of(tool, session=two, **more)
+    assert "does not exist or has ended" in p.refusal_of("run_python", code="1", session="guessed")
+    assert "does not exist or has ended" in p.refusal_of("run_python", code="1", session="a" + "ü" * 99)
     # Of another server.
-    assert "does not exist or has ended" in peer().refused("run_python", code="1", session=one)
+    assert "does not exist or has ended" in peer().refusal_of("run_python", code="1", session=one)
 
 
-def test_a_session_that_ended_says_so_until_it_is_reset(peer):
+def test_ended_session_is_reported_until_reset(peer):
     p = peer()
     s = p.run("n = 1", session="new")["session"]
     died = p.run("import os\nos._exit(3)", session=s)
     assert died["session_state"] == "ended" and died["session"] == s
     again = p.run("n", session=s)
     assert again["status"] == "refused" and again["error"]["remedy"].startswith("Reset the session"), again
-    p.given("reset_session", session=s)
+    p.output_of("reset_session", session=s)
     assert p.run("40 + 2", session=s)["value"] == "42"
 
 
-def test_many_are_worked_on_at_once_and_no_more(peer):
+def test_concurrent_requests_are_limited(peer):
     p = peer()
     code = "import time\nbegan = time.time()\ntime.sleep(5)\n[began, time.time(), %d]"
     numbers = [p.begin("tools/call", name="run_python", arguments={"code": code % i}) for i in range(66)]
     answers = {}
     while len(answers) < 66:
-        said = p.line()
-        answers[said["id"]] = said
+        reply = p.read_message()
+        answers[reply["id"]] = reply
     refused = [n for n in numbers if "error" in answers[n]]
     assert len(refused) == 2 and all("busy" in answers[n]["error"]["message"] for n in refused)
     values = [json.loads(answers[n]["result"]["structuredContent"]["value"]) for n in numbers if n not in refused]
@@ -222,13 +222,13 @@ def test_many_are_worked_on_at_once_and_no_more(peer):
 # ---- progress and cancelling ----
 
 
-def test_progress_is_told_to_those_who_ask_for_it(peer):
+def test_progress_is_sent_on_request(peer):
     p = peer()
     code = "import time\nfor i in range(3):\n    print('line', i, flush=True)\n    time.sleep(1)"
     p.call("run_python", {"progressToken": "mine"}, code=code)
-    told = [n["params"] for n in p.notices]
-    assert 2 <= len(told) <= 8 and {t["progressToken"] for t in told} == {"mine"}
-    assert [t["progress"] for t in told] == sorted({t["progress"] for t in told}) and "line" in told[0]["message"]
+    sent = [n["params"] for n in p.notices]
+    assert 2 <= len(sent) <= 8 and {t["progressToken"] for t in sent} == {"mine"}
+    assert [t["progress"] for t in sent] == sorted({t["progress"] for t in sent}) and "line" in sent[0]["message"]
     p.notices.clear()
     p.call("run_python", code="print('line')")
     assert p.notices == []
@@ -239,72 +239,72 @@ def test_progress_is_told_to_those_who_ask_for_it(peer):
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
-def test_what_is_cancelled_is_stopped_and_not_answered(peer, version):
+def test_cancelled_request_is_stopped_without_answer(peer, version):
     p = peer(version=version)
     s = p.run("n = 1", session="new")["session"]
     # In a session the program gets KeyboardInterrupt, and the rest stays.
     code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     began = time.monotonic()
-    number = p.begun(code, session=s)
-    p.tell("notifications/cancelled", requestId=number, reason="not needed")
+    number = p.begin_program(code, session=s)
+    p.notify("notifications/cancelled", requestId=number, reason="not needed")
     assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < TIMEOUT
     # One that waits for its turn is not begun.
-    first = p.begun("import time\nprint('begun', flush=True)\ntime.sleep(3)", session=s)
+    first = p.begin_program("import time\nprint('begun', flush=True)\ntime.sleep(3)", session=s)
     second = p.begin("tools/call", name="run_python", arguments={"code": "n = 3", "session": s})
-    p.tell("notifications/cancelled", requestId=second)
+    p.notify("notifications/cancelled", requestId=second)
     p.end(first)
     assert p.run("n", session=s)["value"] == "2"
     # A program of its own is ended, and so is a session whose name nobody knows yet.
     began = time.monotonic()
     for more in ({}, {"session": "new"}):
-        p.tell("notifications/cancelled", requestId=p.begun(SLEEP, **more))
-    assert p.ask("tools/list")["result"]
+        p.notify("notifications/cancelled", requestId=p.begin_program(SLEEP, **more))
+    assert p.request("tools/list")["result"]
     assert all("id" not in n for n in p.notices) and p.asked == []
-    assert p.leave() == 0 and time.monotonic() - began < TIMEOUT
+    assert p.close() == 0 and time.monotonic() - began < TIMEOUT
 
 
 # ---- files and resources ----
 
 
-def test_files_of_a_session(peer):
+def test_session_files_are_written_and_read(peer):
     p = peer()
-    made = p.given("write_file", session="new", path="a/b.txt", text="grüße\n")
+    made = p.output_of("write_file", session="new", path="a/b.txt", text="grüße\n")
     s = made.pop("session")
     assert made == {"path": "/workspace/a/b.txt", "size": 8}
     assert p.run("open('a/b.txt').read()", session=s)["value"] == r"'grüße\n'"
-    assert p.given("write_file", session=s, path="a/b.txt", text="more", append=True)["size"] == 12
-    read = p.given("read_file", session=s, path="/workspace/a/b.txt")
+    assert p.output_of("write_file", session=s, path="a/b.txt", text="more", append=True)["size"] == 12
+    read = p.output_of("read_file", session=s, path="/workspace/a/b.txt")
     assert read == {"path": "/workspace/a/b.txt", "size": 12, "content_type": "text/plain", "text": "grüße\nmore", "base64": None, "length": 12, "more": False}
     # Where a piece ends in a character.
-    piece = p.given("read_file", session=s, path="a/b.txt", length=3)
+    piece = p.output_of("read_file", session=s, path="a/b.txt", length=3)
     assert piece["text"] == "gr" and piece["length"] == 2 and piece["more"]
-    assert p.given("read_file", session=s, path="a/b.txt", offset=8)["text"] == "more"
-    p.given("write_file", session=s, path="raw", base64=base64.b64encode(b"\0\xff").decode())
-    assert base64.b64decode(p.given("read_file", session=s, path="raw")["base64"]) == b"\0\xff"
-    p.given("write_file", session=s, path="p.png", base64=base64.b64encode(PNG).decode())
+    assert p.output_of("read_file", session=s, path="a/b.txt", offset=8)["text"] == "more"
+    p.output_of("write_file", session=s, path="raw", base64=base64.b64encode(b"\0\xff").decode())
+    assert base64.b64decode(p.output_of("read_file", session=s, path="raw")["base64"]) == b"\0\xff"
+    p.output_of("write_file", session=s, path="p.png", base64=base64.b64encode(PNG).decode())
     image = p.call("read_file", session=s, path="p.png")
     assert image["structuredContent"]["base64"] is None and base64.b64decode(image["content"][1]["data"]) == PNG
-    listed = p.given("list_files", session=s, depth=2)
+    listed = p.output_of("list_files", session=s, depth=2)
     assert [(f["path"], f["type"]) for f in listed["files"]] == [
         ("/workspace/a", "folder"), ("/workspace/a/b.txt", "file"), ("/workspace/p.png", "file"), ("/workspace/raw", "file")
     ]  # fmt: skip
-    assert p.given("list_files", session=s, path="a")["files"][0]["size"] == 12
+    assert p.output_of("list_files", session=s, path="a")["files"][0]["size"] == 12
     for uri, kind, value in [("a/b.txt", "text", "grüße\nmore"), ("raw", "blob", base64.b64encode(b"\0\xff").decode())]:
-        (content,) = p.ask("resources/read", uri=f"remit://sessions/{s}/{uri}")["result"]["contents"]
+        (content,) = p.request("resources/read", uri=f"remit://sessions/{s}/{uri}")["result"]["contents"]
         assert content[kind] == value, content
 
 
-def test_the_jail_decides_which_files(peer, remit):
+def test_jail_decides_which_files_are_accessible(peer, remit):
     p = peer()
     s = p.run("import os\nos.symlink('/proc/self/environ', 'link')", session="new")["session"]
     secret = remit.file("secret.txt", "of the host")
     for path in ("/etc/shadow", str(secret), f"../..{secret}", "missing"):
-        assert "No such file" in p.refused("read_file", session=s, path=path), path
+        assert "No such file" in p.refusal_of("read_file", session=s, path=path), path
     assert "of the host" not in json.dumps(p.call("read_file", session=s, path="link"))
-    assert "Read-only" in p.refused("write_file", session=s, path="/usr/x", text="x")
-    assert p.ask("resources/read", uri=f"remit://sessions/{s}/..%2F..{secret}")["error"]["code"] == -32002
-    assert p.ask("resources/read", uri=f"remit://sessions/{s}/%00")["error"]["code"] == -32002
-    assert p.ask("resources/read", uri="remit://sessions/other/a")["error"]["code"] == -32002
+    assert "Read-only" in p.refusal_of("write_file", session=s, path="/usr/x", text="x")
+    assert p.request("resources/read", uri=f"remit://sessions/{s}/..%2F..{secret}")["error"]["code"] == -32002
+    assert p.request("resources/read", uri=f"remit://sessions/{s}/%00")["error"]["code"] == -32002
+    assert p.request("resources/read", uri="remit://sessions/other/a")["error"]["code"] == -32002
 
 
 def test_artifacts_are_links_that_can_be_read(peer, remit):
@@ -317,37 +317,37 @@ def test_artifacts_are_links_that_can_be_read(peer, remit):
     assert a["path"] == "out/a b.csv" and a["size"] == 3 and a["content_type"] == "text/csv" and a["uri"].endswith("/out/a%20b.csv")
     link = result["content"][1]
     assert link == {"type": "resource_link", "uri": a["uri"], "name": "out/a b.csv", "mimeType": "text/csv", "size": 3}
-    (content,) = p.ask("resources/read", uri=a["uri"])["result"]["contents"]
+    (content,) = p.request("resources/read", uri=a["uri"])["result"]["contents"]
     assert content == {"uri": a["uri"], "mimeType": "text/csv", "text": "1,2"}
     s = p.run("import os\nos.mkdir('out')\nopen('out/b', 'wb').write(b'\\0')", session="new")["session"]
-    (b,) = p.given("close_session", session=s)["artifacts"]
-    (content,) = p.ask("resources/read", uri=b["uri"])["result"]["contents"]
+    (b,) = p.output_of("close_session", session=s)["artifacts"]
+    (content,) = p.request("resources/read", uri=b["uri"])["result"]["contents"]
     assert content["blob"] == "AA=="
     for wrong in (a["uri"].replace("a%20b", "c"), a["uri"] + "/../../x", "remit://artifacts/other/out/b", "remit://artifacts/"):
-        assert p.ask("resources/read", uri=wrong)["error"]["code"] == -32002, wrong
-    assert p.leave() == 0 and os.listdir(folder) == []
+        assert p.request("resources/read", uri=wrong)["error"]["code"] == -32002, wrong
+    assert p.close() == 0 and os.listdir(folder) == []
 
 
-def test_what_is_listed_can_be_read(peer):
+def test_listed_resources_can_be_read(peer):
     p = peer()
-    (guide,) = p.ask("resources/list")["result"]["resources"]
-    (content,) = p.ask("resources/read", uri=guide["uri"])["result"]["contents"]
+    (guide,) = p.request("resources/list")["result"]["resources"]
+    (content,) = p.request("resources/read", uri=guide["uri"])["result"]["contents"]
     assert "There is no network." in content["text"] and content["mimeType"] == guide["mimeType"] == "text/markdown"
-    assert len(p.ask("resources/templates/list")["result"]["resourceTemplates"]) == 2
+    assert len(p.request("resources/templates/list")["result"]["resourceTemplates"]) == 2
 
 
 # ---- the policy ----
 
 
-def test_the_description_is_the_plan_s_and_so_is_what_is_enforced(peer, remit):
+def test_description_and_enforcement_match_plan(peer, remit):
     flags = ("--memory", "300M", "--env", "KEY=of-the-host", "--read", str(remit.folder))
     p = peer(*flags)
-    (text,) = [t["description"] for t in p.ask("tools/list")["result"]["tools"] if t["name"] == "run_python"]
-    told = remit("instructions", "--python", PYTHON, *flags).stdout
-    assert told in text and "300 MiB of memory" in text
+    (text,) = [t["description"] for t in p.request("tools/list")["result"]["tools"] if t["name"] == "run_python"]
+    guide = remit("instructions", "--python", PYTHON, *flags).stdout
+    assert guide in text and "300 MiB of memory" in text
     for _ in range(2):  # found once, and then known
-        given = p.given("get_policy")
-        assert given["guide"] == told and given["tier"] == "local"
+        given = p.output_of("get_policy")
+        assert given["guide"] == guide and given["tier"] == "local"
         shown = {row["field"]: row for row in given["enforcement"]}
         real = {row["field"]: row for row in remit.json("pass", "--python", PYTHON, *flags)["enforcement"]}
         assert {f: (r["strength"], r["mechanisms"]) for f, r in shown.items()} == {f: (r["strength"], r["mechanisms"]) for f, r in real.items()}
@@ -355,14 +355,14 @@ def test_the_description_is_the_plan_s_and_so_is_what_is_enforced(peer, remit):
         assert "of-the-host" not in json.dumps(given)
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_before_anybody_asks(remit):
+def test_unenforceable_policy_is_refused_at_start(remit):
     done = remit("mcp", "--python", PYTHON, "--memory", "1T", "--disk", "1T", "--tier", "landlock", "--subprocess")
     assert done.returncode == 125 and "refused" in done.stderr and done.stdout == ""
     assert remit("mcp", "--python", "/nowhere").returncode in (2, 125)
 
 
 @pytest.mark.parametrize("how", ["end", "signal"])
-def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
+def test_client_that_leaves_during_call_leaves_nothing(remit, how):
     folder = remit.folder / "left"
     folder.mkdir(exist_ok=True)
     remit.own(folder)
@@ -371,21 +371,21 @@ def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
     s = p.run("n = 1", session="new")["session"]
     began = time.monotonic()
     for more in ({}, {"session": s}):
-        p.begun(SLEEP, **more)
+        p.begin_program(SLEEP, **more)
     if how == "signal":
         p.process.terminate()
     else:
         p.process.stdin.close()
     assert p.process.wait(60) == 0 and time.monotonic() - began < TIMEOUT
     assert p.process.stderr.read() == b"" and os.listdir(folder) == []
-    assert leftovers.gone(lambda: leftovers.processes(remit.command)) == [] and leftovers.gone(leftovers.groups) == []
+    assert leftovers.remaining(lambda: leftovers.processes(remit.command)) == [] and leftovers.remaining(leftovers.groups) == []
 
 
 # ---- what to paste ----
 
 
 @pytest.mark.parametrize("client", ["claude", "cursor", "vscode"])
-def test_the_configuration_starts_the_server(any_remit, client):
+def test_printed_configuration_starts_server(any_remit, client):
     done = any_remit("mcp", "--install", client, "--python", PYTHON, "--timeout", "7s")
     assert done.returncode == 0 and "remit: add this to" in done.stderr
     (servers,) = json.loads(done.stdout).values()
@@ -395,7 +395,7 @@ def test_the_configuration_starts_the_server(any_remit, client):
     assert json.loads(any_remit(*server["args"], input=ask + "\n").stdout)["result"]["serverInfo"]["name"] == "remit"
 
 
-def test_what_is_pasted_is_refused_if_it_would_not_work(any_remit):
+def test_configuration_that_would_not_work_is_refused(any_remit):
     assert any_remit("mcp", "--install", "cursr").returncode == 2
     assert any_remit("mcp", "--install", "claude", "--timeout", "soon").returncode == 2
     assert "did you mean cursor?" in any_remit("mcp", "--install", "cursr").stderr

@@ -27,22 +27,22 @@ def ask(remit, world):
         p = Peer(world.inside(remit), "--allow-host", f"{API}:80", *network_here.FALLBACK, *flags, version=version, abilities=abilities)
         p.answer, asked = answer, []
         given = {"name": "run_python", "arguments": {"code": FETCH}}
-        said = p.ask("tools/call", **given)
-        while said["result"].get("resultType") == "input_required":
-            state, wanted = said["result"]["requestState"], said["result"]["inputRequests"]["allow"]
+        reply = p.request("tools/call", **given)
+        while reply["result"].get("resultType") == "input_required":
+            state, wanted = reply["result"]["requestState"], reply["result"]["inputRequests"]["allow"]
             asked.append(wanted["params"]["message"])
             assert wanted["method"] == "elicitation/create" and wanted["params"]["requestedSchema"]["required"] == ["answer"]
             # Without an answer the question comes again; for another state, program or client there is none.
-            assert p.ask("tools/call", **given, requestState=state)["result"]["requestState"] == state
+            assert p.request("tools/call", **given, requestState=state)["result"]["requestState"] == state
             reply = {"allow": answer, "more": {}}
-            assert p.ask("tools/call", **given, requestState=state[:-1] + "_", inputResponses=reply)["error"]["code"] == -32602
+            assert p.request("tools/call", **given, requestState=state[:-1] + "_", inputResponses=reply)["error"]["code"] == -32602
             other = {"name": "run_python", "arguments": {"code": "1"}}
-            assert p.ask("tools/call", **other, requestState=state, inputResponses=reply)["error"]["code"] == -32602
-            said = p.ask("tools/call", **given, requestState=state, inputResponses=reply)
-            assert p.ask("tools/call", **given, requestState=state, inputResponses=reply)["error"]["code"] == -32602
+            assert p.request("tools/call", **other, requestState=state, inputResponses=reply)["error"]["code"] == -32602
+            reply = p.request("tools/call", **given, requestState=state, inputResponses=reply)
+            assert p.request("tools/call", **given, requestState=state, inputResponses=reply)["error"]["code"] == -32602
         asked += [a["params"]["message"] for a in p.asked]
-        assert p.leave() == 0
-        return said["result"]["structuredContent"], asked, connections(world.seen(mark))
+        assert p.close() == 0
+        return reply["result"]["structuredContent"], asked, connections(world.seen(mark))
 
     return run
 
@@ -52,13 +52,13 @@ def ask(remit, world):
     "action, answer, reached, times",
     [("accept", "run", 2, 1), ("accept", "once", 2, 2), ("accept", "deny", 0, 1), ("decline", None, 0, 1), ("accept", "perhaps", 0, 1)],
 )
-def test_a_host_is_a_question_for_those_who_can_ask(ask, version, action, answer, reached, times):
+def test_unknown_host_is_question_to_client(ask, version, action, answer, reached, times):
     given, asked, seen = ask(version, ABLE, {"action": action, "content": {"answer": answer}}, "--ask-hosts")
     assert given["status"] == "ok" and given["stdout"].count("there") == reached, given
     assert len(asked) >= times and all(f'"{EVIL}:80"' in a for a in asked) and bool(seen) == bool(reached)
 
 
 @pytest.mark.parametrize("version, abilities, flags", [("2025-11-25", {}, ["--ask-hosts"]), (STATELESS, {}, ["--ask-hosts"]), (STATELESS, ABLE, [])])
-def test_without_somebody_to_ask_the_answer_is_no(ask, version, abilities, flags):
+def test_unknown_host_is_denied_if_client_cannot_ask(ask, version, abilities, flags):
     given, asked, seen = ask(version, abilities, {"action": "accept", "content": {"answer": "run"}}, *flags)
     assert given["status"] == "ok" and given["stdout"] == "0 no\n1 no\n" and asked == seen == []

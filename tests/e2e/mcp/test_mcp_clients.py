@@ -44,12 +44,12 @@ def node(remit, npm, *argv) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-def talk(remit, npm, client: str, steps: list, **more) -> list[dict]:
+def run_steps(remit, npm, client: str, steps: list, **more) -> list[dict]:
     script = remit.file("clients.mjs", (ROOT / "tests" / "e2e" / "mcp" / "mcp_clients.mjs").read_bytes())
     done = node(remit, npm, script, json.dumps({"packages": str(npm), **CLIENTS[client], "steps": steps, **more}))
-    said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and len(said) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])
-    return said
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and len(replies) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])
+    return replies
 
 
 @contextlib.contextmanager
@@ -85,13 +85,13 @@ STEPS = [
 ]
 
 
-def judge(said: list[dict], stateless: bool) -> None:
-    server, tools, plain, told, aborted, kept, failed, made, left, wrote, listed, policy, resources, missing, unknown = said
+def check_replies(replies: list[dict], stateless: bool) -> None:
+    server, tools, plain, progress, aborted, kept, failed, made, left, wrote, listed, policy, resources, missing, unknown = replies
     assert server["ok"]["info"]["name"] == "remit" and "run_python" in server["ok"]["instructions"]
     assert len(tools["ok"]["tools"]) == 7 and all(t["outputSchema"]["type"] == "object" for t in tools["ok"]["tools"])
     # The client itself has checked these by the output schemas.
     assert plain["ok"]["structuredContent"]["value"] == "42" and plain["ok"]["structuredContent"]["stdout"] == "out\n"
-    assert told["progress"] and "line" in told["progress"][0]
+    assert progress["progress"] and "line" in progress["progress"][0]
     assert "aborted" in aborted["error"]["message"] and kept["ok"]["structuredContent"]["value"] == "1"
     assert aborted["ms"] + kept["ms"] < 30_000, "its timeout has ended it"
     assert failed["ok"]["isError"] and failed["ok"]["structuredContent"]["error"]["name"] == "ZeroDivisionError"
@@ -103,16 +103,16 @@ def judge(said: list[dict], stateless: bool) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_standard_input(remit, npm, client):
-    said = talk(remit, npm, client, STEPS, command=remit.command, args=["mcp", "--python", PYTHON, "--export", "*.txt"])
-    judge(said, client in ("auto", "pinned"))
+def test_other_authors_client_works_over_stdio(remit, npm, client):
+    replies = run_steps(remit, npm, client, STEPS, command=remit.command, args=["mcp", "--python", PYTHON, "--export", "*.txt"])
+    check_replies(replies, client in ("auto", "pinned"))
 
 
 @pytest.mark.parametrize("client", ["sdk", "auto"])
-def test_over_http(any_remit, npm, client):
+def test_other_authors_client_works_over_http(any_remit, npm, client):
     with served(any_remit, "--export", "*.txt") as (url, key):
-        said = talk(any_remit, npm, client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
-    judge(said, client in ("auto", "pinned"))
+        replies = run_steps(any_remit, npm, client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
+    check_replies(replies, client in ("auto", "pinned"))
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def world(stage):
 
 @pytest.mark.parametrize("by", ["stdio", "http"])
 @pytest.mark.parametrize("client", ["sdk", "pinned"])
-def test_a_person_is_asked_by_the_client(any_remit, npm, world, client, by):
+def test_person_is_asked_through_client(any_remit, npm, world, client, by):
     here = world.inside(any_remit)
     flags = ["--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
     code = network_here.TRY + "print('{' in attempt(fetch, 'http://evil.example/'))"
@@ -132,12 +132,12 @@ def test_a_person_is_asked_by_the_client(any_remit, npm, world, client, by):
         if by == "http":
             how = {"url": stack.enter_context(served(here, "--open", *flags))[0]}
         for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
-            (said,) = talk(here, npm, client, [call(code)], elicit=answer, **how)
-            assert said["ok"]["structuredContent"]["stdout"] == reached, said
-            assert '"evil.example:80"' in said["asked"][0]
+            (reply,) = run_steps(here, npm, client, [call(code)], elicit=answer, **how)
+            assert reply["ok"]["structuredContent"]["stdout"] == reached, reply
+            assert '"evil.example:80"' in reply["asked"][0]
 
 
-def test_the_inspector_s_command_line(any_remit, npm):
+def test_inspector_s_command_line_works(any_remit, npm):
     script = npm / "node_modules" / "@modelcontextprotocol" / "inspector-cli" / "build" / "index.js"
     start = [script, any_remit.command, "mcp", "--python", PYTHON]
 
@@ -168,7 +168,7 @@ CONFORMANCE = {
 }  # fmt: skip
 
 
-def test_the_protocol_s_own_tests_of_servers(any_remit, npm):
+def test_conformance_tests_pass(any_remit, npm):
     script = npm / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
     def run(row, url) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def ask(server, method, params=None, number=1, headers=None, meta=True, **more):
     if "name" in params or "uri" in params:
         sent["Mcp-Name"] = params.get("name") or params["uri"]
     body = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if number else {})}
-    status, got, text = server.ask("POST", "/mcp", json.dumps(body), {**sent, **(headers or {})}, **more)
+    status, got, text = server.request("POST", "/mcp", json.dumps(body), {**sent, **(headers or {})}, **more)
     if got["Content-Type"] == "text/event-stream":
         text = text.decode().split("data: ")[-1]
     return status, got, json.loads(text) if text else None
@@ -41,9 +41,9 @@ def ask(server, method, params=None, number=1, headers=None, meta=True, **more):
 
 def run(server, code, **more) -> dict:
     token = more.pop("token", None)
-    status, _, said = ask(server, "tools/call", {"name": "run_python", "arguments": {"code": code, **more}}, token=token)
-    assert status == 200, said
-    return said["result"]
+    status, _, reply = ask(server, "tools/call", {"name": "run_python", "arguments": {"code": code, **more}}, token=token)
+    assert status == 200, reply
+    return reply["result"]
 
 
 class Session:
@@ -51,8 +51,8 @@ class Session:
 
     def __init__(self, server, token=None):
         self.server, self.token, self.id = server, token, None
-        status, headers, said = self.post("initialize", protocolVersion="2025-06-18", capabilities={})
-        assert status == 200 and said["result"]["protocolVersion"] == "2025-06-18"
+        status, headers, reply = self.post("initialize", protocolVersion="2025-06-18", capabilities={})
+        assert status == 200 and reply["result"]["protocolVersion"] == "2025-06-18"
         self.id = headers["Mcp-Session-Id"]
 
     def headers(self) -> dict:
@@ -60,7 +60,7 @@ class Session:
 
     def post(self, method, number=1, **params):
         body = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if number else {})}
-        status, headers, text = self.server.ask("POST", "/mcp", json.dumps(body), self.headers(), token=self.token)
+        status, headers, text = self.server.request("POST", "/mcp", json.dumps(body), self.headers(), token=self.token)
         return status, headers, json.loads(text.decode().split("data: ")[-1]) if text else None
 
 
@@ -79,50 +79,50 @@ def leave_in_the_middle(server, code: str, **arguments) -> None:
             seen += piece
 
 
-def test_only_those_with_the_key_and_from_here_are_heard(server):
+def test_request_needs_key_and_local_origin(server):
     discover = ("server/discover", None)
     assert ask(server, *discover)[0] == 200
     assert ask(server, *discover, token="wrong")[0] == 401
     assert ask(server, *discover, headers={"Origin": "http://evil.example"})[0] == 403
     assert ask(server, *discover, headers={"Host": "evil.example"})[0] == 421
     assert ask(server, *discover, headers={"Content-Type": "text/plain"})[0] == 415
-    status, headers, _ = server.ask("GET", "/mcp")
+    status, headers, _ = server.request("GET", "/mcp")
     assert status == 405 and headers["Allow"] == "POST, DELETE"
 
 
-def test_headers_must_agree_with_the_message(server):
+def test_headers_must_agree_with_message(server):
     params = {"name": "get_policy", "arguments": {}}
     for headers, code in [
         ({"Mcp-Protocol-Version": "2025-11-25"}, -32020), ({"Mcp-Method": "tools/list"}, -32020), ({"Mcp-Name": "run_python"}, -32020),
         ({"Mcp-Name": "=?base64?cnVu?="}, -32020), ({"Mcp-Name": "=?base64?!?="}, -32020), ({"Mcp-Name": ""}, -32020),
     ]:  # fmt: skip
-        status, _, said = ask(server, "tools/call", params, 7, headers)
-        assert (status, said["error"]["code"], said["id"]) == (400, code, 7), (headers, said)
+        status, _, reply = ask(server, "tools/call", params, 7, headers)
+        assert (status, reply["error"]["code"], reply["id"]) == (400, code, 7), (headers, reply)
     assert ask(server, "tools/call", params, headers={"Mcp-Name": "=?base64?Z2V0X3BvbGljeQ==?="})[0] == 200
 
 
-def test_each_kind_of_failure_has_its_status(server):
+def test_each_failure_has_its_status(server):
     assert ask(server, "nothing")[0] == 404 and ask(server, "nothing")[2]["error"]["code"] == -32601
     assert ask(server, "tools/list", meta=False)[0] == 400
-    status, _, said = ask(server, "tools/list", {"_meta": {VERSION: "2099-01-01", ABILITIES: {}}}, headers={"Mcp-Protocol-Version": "2099-01-01"}, meta=False)
-    assert status == 400 and said["error"]["code"] == -32022
+    status, _, reply = ask(server, "tools/list", {"_meta": {VERSION: "2099-01-01", ABILITIES: {}}}, headers={"Mcp-Protocol-Version": "2099-01-01"}, meta=False)
+    assert status == 400 and reply["error"]["code"] == -32022
     assert ask(server, "resources/read", {"uri": "remit://nothing"})[2]["error"]["code"] == -32602
     for body, code in [("{", -32700), ("[]", -32600), ('{"jsonrpc":"2.0","id":1,"method":"ping","params":1}', -32602), ("[" * 200, -32700)]:
-        status, _, text = server.ask("POST", "/mcp", body, {"Content-Type": "application/json"})
+        status, _, text = server.request("POST", "/mcp", body, {"Content-Type": "application/json"})
         assert status == 400 and json.loads(text)["error"]["code"] == code, body
     # A notification has no answer.
     assert ask(server, "notifications/cancelled", {"requestId": 1}, number=None)[::2] == (202, None)
 
 
-def test_who_reads_no_events_gets_one_document(server):
+def test_client_without_event_stream_gets_one_document(server):
     code = "import time\nprint('begun', flush=True)\ntime.sleep(0.3)"
     for accept, kind in [("application/json", "application/json"), ("application/json, text/event-stream", "text/event-stream")]:
         params = {"name": "run_python", "arguments": {"code": code}, "_meta": {VERSION: STATELESS, ABILITIES: {}, "progressToken": 1}}
-        status, headers, said = ask(server, "tools/call", params, headers={"Accept": accept}, meta=False)
-        assert (status, headers["Content-Type"], said["result"]["structuredContent"]["stdout"]) == (200, kind, "begun\n")
+        status, headers, reply = ask(server, "tools/call", params, headers={"Accept": accept}, meta=False)
+        assert (status, headers["Content-Type"], reply["result"]["structuredContent"]["stdout"]) == (200, kind, "begun\n")
 
 
-def test_a_session_of_the_protocol_is_named_by_a_header(server):
+def test_protocol_session_is_named_by_header(server):
     s = Session(server)
     assert s.post("tools/list")[2]["result"]["tools"] and s.post("ping")[2]["result"] == {}
     assert s.post("notifications/initialized", number=None)[0] == 202
@@ -134,12 +134,12 @@ def test_a_session_of_the_protocol_is_named_by_a_header(server):
     assert unknown.post("tools/list")[0] == 400
     unknown.id = s.id[:-1] + "_"
     assert unknown.post("tools/list")[0] == 404
-    assert server.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 204
+    assert server.request("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 204
     assert s.post("tools/list")[0] == 404 and other.post("tools/list")[0] == 200
-    assert server.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 404
+    assert server.request("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 404
 
 
-def test_a_client_that_goes_away_cancels_its_request(server):
+def test_disconnected_client_cancels_its_request(server):
     handle = run(server, "n = 1", session="new")["structuredContent"]["session"]
     code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     began = time.monotonic()
@@ -152,10 +152,10 @@ def test_a_client_that_goes_away_cancels_its_request(server):
     until(lambda: server.metric("remit_rooms") <= 1, "runs are left behind")
     status, _, _ = ask(server, "tools/call", {"name": "close_session", "arguments": {"session": handle}})
     assert status == 200
-    server.wait_for_no_rooms()
+    server.wait_for_no_hosted_sessions()
 
 
-def test_a_session_that_is_ended_cancels_what_it_waits_for(server):
+def test_ended_session_cancels_its_requests(server):
     s = Session(server)
     body = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "run_python", "arguments": {"code": SLEEP}}}
     connection = server.connect()
@@ -163,12 +163,12 @@ def test_a_session_that_is_ended_cancels_what_it_waits_for(server):
     with contextlib.closing(connection):
         answer = connection.getresponse()
         assert answer.headers["Content-Type"] == "text/event-stream"
-        assert server.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 204
+        assert server.request("DELETE", "/mcp", headers={"Mcp-Session-Id": s.id})[0] == 204
         assert b"data: " not in answer.read()
-    server.wait_for_no_rooms()
+    server.wait_for_no_hosted_sessions()
 
 
-def test_what_is_of_one_key_is_not_of_another_and_limits_are_kept(any_remit):
+def test_keys_have_separate_sessions_and_limits(any_remit):
     rows = [{"name": n, "sha256": hashlib.sha256(k.encode()).hexdigest(), **more} for n, k, more in [
         ("one", "1" * 40, {"concurrency": 1}), ("two", "2" * 40, {"policy": {"timeout": 3}})]]  # fmt: skip
     path = any_remit.file("keys.json", json.dumps({"keys": rows}))
@@ -184,7 +184,7 @@ def test_what_is_of_one_key_is_not_of_another_and_limits_are_kept(any_remit):
         assert first.post("tools/list")[0] == 200
         first.token = two
         assert first.post("tools/list")[0] == 404
-        assert s.ask("DELETE", "/mcp", headers={"Mcp-Session-Id": first.id}, token=two)[0] == 404
+        assert s.request("DELETE", "/mcp", headers={"Mcp-Session-Id": first.id}, token=two)[0] == 404
         # The policy is the key's.
         maxima = [ask(s, "tools/list", token=t)[2]["result"]["tools"][0]["inputSchema"]["properties"]["timeout"]["maximum"] for t in (one, two)]
         assert maxima == [30, 3]

@@ -6,8 +6,8 @@ import time
 
 import network_here
 import pytest
-from leftovers import gone, name_of, parent_of
-from network_here import TRY, connections, questions, said
+from leftovers import name_of, parent_of, remaining
+from network_here import TRY, connections, questions, reported
 from network_world import EVIL, PRIVATE
 from shared_keeper import family
 from test_ask import PROMPT, Terminal
@@ -39,7 +39,7 @@ TERMINALS: list[Terminal] = []
 
 
 @pytest.fixture(autouse=True)
-def nobody_waits_for_an_answer_after_the_test():
+def kill_waiting_terminals():
     """A test that fails must not make others fail."""
     yield
     while TERMINALS:
@@ -56,7 +56,7 @@ def terminal(here, code, *args, flags=()):
 
 def wait_for_its_end(t):
     """Of the code, while the command still asks. Those that wait for another run have another parent."""
-    assert gone(lambda: [pid for pid in family(t.process.pid) if name_of(parent_of(pid)) == "remit-init"]) == []
+    assert remaining(lambda: [pid for pid in family(t.process.pid) if name_of(parent_of(pid)) == "remit-init"]) == []
 
 
 class Library:
@@ -81,7 +81,7 @@ def library(here, caller):  # noqa: F811
 # ---- at a terminal ----
 
 
-def test_an_unknown_host_is_a_question_and_a_known_one_is_none(here, world):
+def test_unknown_host_is_asked_about_and_known_one_is_not(here, world):
     mark = world.mark()
     t = terminal(here, FETCH, f"http://{API}/", "http://evil.example/1", "http://evil.example/2", "http://evil.example/3")
     question = t.until(PROMPT)
@@ -94,7 +94,7 @@ def test_an_unknown_host_is_a_question_and_a_known_one_is_none(here, world):
     assert len([line for line in connections(world.seen(mark)) if EVIL in line]) == 3
 
 
-def test_a_no_is_a_no_for_the_run_and_after_it(here, world):
+def test_refusal_lasts_for_run_and_after_it(here, world):
     mark = world.mark()
     t = terminal(here, FETCH, "http://evil.example/1", "http://evil.example/2", "http://evil.example:8080/3")
     assert "evil.example:80" in t.answer("n")
@@ -105,7 +105,7 @@ def test_a_no_is_a_no_for_the_run_and_after_it(here, world):
     assert world.seen(mark) == []
 
 
-def test_always_is_written_to_the_policy_and_counts_at_once(here, world):
+def test_always_answer_is_written_to_policy_and_applies_at_once(here, world):
     policy = here.file("ask.json", '{\n  "network_allow": []\n}\n')
     t = terminal(here, FETCH, "http://evil.example/1", "http://evil.example/2", flags=("--policy", str(policy)))
     assert "ask.json" in t.answer("a")
@@ -114,7 +114,7 @@ def test_always_is_written_to_the_policy_and_counts_at_once(here, world):
     assert json.loads(policy.read_text())["network_allow"] == ["evil.example:80"]
 
 
-def test_the_clock_stands_while_somebody_thinks(here, world):
+def test_wall_clock_pauses_while_user_thinks(here, world):
     t = terminal(here, QUICK, flags=("--timeout", "6"))
     t.until("[n] ")
     time.sleep(7)  # longer than the timeout
@@ -123,7 +123,7 @@ def test_the_clock_stands_while_somebody_thinks(here, world):
     assert code == 0 and "reached" in shown
 
 
-def test_but_no_longer_than_tool_wait(here, world):
+def test_pause_for_user_ends_at_tool_wait(here, world):
     t = terminal(here, QUICK, flags=("--timeout", "5", "--tool-wait", "1"))
     t.until("[n] ")
     wait_for_its_end(t)
@@ -132,7 +132,7 @@ def test_but_no_longer_than_tool_wait(here, world):
     assert code != 0 and "reached" not in shown and "timeout" in shown
 
 
-def test_what_the_code_names_is_shown_as_a_name_only(here, world):
+def test_malformed_host_names_are_not_shown(here, world):
     code = TRY + """
 for host in ("evil.example\\x1b[2J", "a b.example", "\\u202eevil.example", "evil.example\\n[n] "):
     s = socket.socket(); s.settimeout(60)
@@ -147,11 +147,11 @@ for host in ("evil.example\\x1b[2J", "a b.example", "\\u202eevil.example", "evil
 # ---- by a program ----
 
 
-def test_without_anybody_to_ask_it_is_refused_at_once(here, world):
+def test_unknown_host_without_person_is_refused_at_once(here, world):
     mark = world.mark()
-    code = TRY + "say(a=attempt(dial, 'evil.example', 80, b'GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'))"
+    code = TRY + "report(a=attempt(dial, 'evil.example', 80, b'GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'))"
     result = here.allow(code, f"{API}:80", flags=("--ask-hosts",))
-    assert said(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # and no TimeoutError
+    assert reported(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # and no TimeoutError
     assert result["usage"]["wall_ms"] < 30_000, result["usage"]
     (row,) = result["denials"]
     assert row["what"] == "connect to evil.example:80" and row["flag"] == "--allow-host evil.example:80"
@@ -161,38 +161,38 @@ def test_without_anybody_to_ask_it_is_refused_at_once(here, world):
 
 
 @pytest.mark.parametrize("answer, times, reached", [("DENY", 1, 0), ("ONCE", 3, 3), ("RUN", 1, 3)])
-def test_a_callback_decides(library, world, answer, times, reached):
-    result, asked = library("say(a=[attempt(fetch, 'http://evil.example/') for _ in range(3)])", answer)
+def test_callback_decides_about_host(library, world, answer, times, reached):
+    result, asked = library("report(a=[attempt(fetch, 'http://evil.example/') for _ in range(3)])", answer)
     assert asked == [["host", "evil.example:80"]] * times
-    assert len([a for a in said(result)["a"] if "{" in a]) == reached, result
+    assert len([a for a in reported(result)["a"] if "{" in a]) == reached, result
     assert result["usage"]["network"]["refusals"] == 3 - reached
 
 
-def test_a_yes_opens_no_private_address_and_no_other_name(library, world):
+def test_allowed_host_opens_no_private_address_and_no_other_name(library, world):
     mark = world.mark()
     code = """
 def other(): return dial("evil.example", 80, b"GET / HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n")
-say(inner=attempt(dial, "inner.example.com", 8080, b"x"), meta=attempt(dial, "meta.example.com", 80, b"x"), other=attempt(other),
+report(inner=attempt(dial, "inner.example.com", 8080, b"x"), meta=attempt(dial, "meta.example.com", 80, b"x"), other=attempt(other),
     loop=attempt(dial, "127.0.0.1", 443, b"x"), number=attempt(dial, "10.9.9.9", 80, b"x"))
 """
     result, asked = library(code, "RUN")
-    assert not [a for a in said(result).values() if "HTTP" in a], result["stdout"]
+    assert not [a for a in reported(result).values() if "HTTP" in a], result["stdout"]
     assert sorted(subject for _, subject in asked) == ["evil.example:80", "inner.example.com:8080", "meta.example.com:80"]
     assert connections(world.seen(mark)) == []
     assert "connect to inner.example.com:8080, a private address" in [d["what"] for d in result["denials"]]
 
 
 @pytest.mark.parametrize("answer, status", [("DENY", "403"), ("ONCE", "200")])
-def test_who_asks_for_a_proxy_is_held_as_well(library, world, answer, status):
+def test_proxy_request_waits_for_answer_too(library, world, answer, status):
     code = """
 with socket.create_connection(("127.0.0.1", 3128), 60) as s:
     s.sendall(b"CONNECT evil.example:7001 HTTP/1.1\\r\\n\\r\\n"); got = s.recv(100)
     if b" 200 " in got: got += s.recv(100)
-say(a=got.decode())
+report(a=got.decode())
 """
     result, asked = library(code, answer, network_proxy=True)
     assert asked == [["host", "evil.example:7001"]]
-    assert f" {status} " in said(result)["a"] and ("hello" in said(result)["a"]) == (status == "200")
+    assert f" {status} " in reported(result)["a"] and ("hello" in reported(result)["a"]) == (status == "200")
 
 
 def test_connections_to_one_host_are_one_question(library, world):
@@ -203,23 +203,23 @@ def one(): got.append(attempt(fetch, "http://evil.example/"))
 all = [threading.Thread(target=one) for _ in range(8)]
 for t in all: t.start()
 for t in all: t.join()
-say(a=len([g for g in got if "{" in g]))
+report(a=len([g for g in got if "{" in g]))
 """
     result, asked = library(code, "RUN")
-    assert said(result)["a"] == 8 and asked == [["host", "evil.example:80"]]
+    assert reported(result)["a"] == 8 and asked == [["host", "evil.example:80"]]
 
 
-def test_nobody_is_asked_without_end(library, world):
+def test_questions_about_hosts_are_limited_in_number(library, world):
     mark = world.mark()
-    code = "for i in range(60): attempt(fetch, f'http://n{i}.evil.example/')\nsay(a=fetch('http://api.example.com/'))"
+    code = "for i in range(60): attempt(fetch, f'http://n{i}.evil.example/')\nreport(a=fetch('http://api.example.com/'))"
     result, asked = library(code, "DENY")
-    assert len(asked) == 32 and API in said(result)["a"]
+    assert len(asked) == 32 and API in reported(result)["a"]
     assert result["usage"]["network"]["refusals"] == 60
     assert [q for q in questions(world.seen(mark)) if API not in q] == []
     assert PRIVATE not in " ".join(world.seen(mark))
 
 
-def test_a_run_that_ends_with_a_question_open_leaves_nothing(here, world):
+def test_run_that_ends_during_question_leaves_nothing(here, world):
     t = terminal(here, TRY + "import threading\nthreading.Thread(target=fetch, args=('http://evil.example/',), daemon=True).start()\nimport time; time.sleep(5); print('over')")
     t.until("[n] ")
     wait_for_its_end(t)

@@ -6,8 +6,8 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, memory_has, name_of, processes
-from network_here import TRY, connections, requests, said
+from leftovers import memory_has, name_of, processes, remaining
+from network_here import TRY, connections, reported, requests
 from shared_keeper import family
 
 API, INNER = "api.example.com", "inner.example.com"
@@ -31,16 +31,16 @@ def keys(seen):
     return [" ".join(line.split()[3:]) for line in requests(seen)]
 
 
-def test_the_header_arrives_and_the_code_has_a_placeholder(here, world, covers):
+def test_header_reaches_host_and_code_has_placeholder(here, world, covers):
     mark = world.mark()
     code = LOOK + f"""
 def with_header(url, **headers): return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60).read().decode()
-say(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KEY": os.environ["KEY"]}}), seen=os.environ["KEY"],
+report(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KEY": os.environ["KEY"]}}), seen=os.environ["KEY"],
     all=[k for k in os.environ if NEEDLE.decode() in os.environ[k]], loop=fetch("http://127.0.0.1/c"))
 """
     flags = ("--credential", f"{INNER}:X-Key=env:KEY", "--credential", "127.0.0.1:X-Key=env:KEY2")
     result = here.allow(code, f"{INNER}:80:private", "127.0.0.1:80:plain", flags=flags, env={"KEY": SECRET, "KEY2": "other"})
-    answers = said(result)
+    answers = reported(result)
     assert answers["seen"] == "kept-by-remit" and answers["all"] == [] and INNER in answers["a"]
     assert keys(world.seen(mark)) == [SECRET, SECRET, "other"]
     assert "s3cr3t" not in json.dumps(result)
@@ -50,41 +50,41 @@ say(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KE
     covers(here, "credentials", "proxy")
 
 
-def test_the_header_is_for_one_port_and_no_other(here, world):
+def test_header_is_sent_to_one_port_only(here, world):
     """Another port of a host is another server."""
     entries = f"{INNER}:80:private", f"{INNER}:8080:plain,private"
-    code = LOOK + f"say(a=fetch('http://{INNER}/a'), b=fetch('http://{INNER}:8080/b'))"
+    code = LOOK + f"report(a=fetch('http://{INNER}/a'), b=fetch('http://{INNER}:8080/b'))"
     mark = world.mark()
     result = here.allow(code, *entries, flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
     assert result["status"] == "refused" and "does not say which" in result["error"]["value"] and requests(world.seen(mark)) == []
-    said(here.allow(code, *entries, flags=("--credential", f"{INNER}:80:X-Key=env:KEY"), env={"KEY": SECRET}))
+    reported(here.allow(code, *entries, flags=("--credential", f"{INNER}:80:X-Key=env:KEY"), env={"KEY": SECRET}))
     assert keys(world.seen(mark)) == [SECRET, "-"]
     mark = world.mark()
     both = [{"host": INNER, "port": 80, "header": "X-Key", "from": "env:KEY"}, {"host": INNER, "port": 8080, "header": "X-Key", "from": "env:KEY2"}]
     policy = here.file("ports.json", json.dumps({"credentials": both}))
-    said(here.allow(code, *entries, flags=("--policy", policy), env={"KEY": SECRET, "KEY2": "other"}))
+    reported(here.allow(code, *entries, flags=("--policy", policy), env={"KEY": SECRET, "KEY2": "other"}))
     assert keys(world.seen(mark)) == [SECRET, "other"]
 
 
-def test_a_file_is_read_by_the_keeper_and_not_by_the_code(here, world):
+def test_secret_file_is_read_by_keeper_and_not_by_code(here, world):
     mark = world.mark()
     path = here.file("key.txt", SECRET + "\n")
     path.chmod(0o600)
-    code = LOOK + f"say(a=fetch('http://{INNER}/'), file=attempt(open, {str(path)!r}))"
+    code = LOOK + f"report(a=fetch('http://{INNER}/'), file=attempt(open, {str(path)!r}))"
     result = here.allow(code, f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=file:{path}"))
     path.unlink()
-    assert said(result)["file"] == "FileNotFoundError" and keys(world.seen(mark)) == [SECRET]
+    assert reported(result)["file"] == "FileNotFoundError" and keys(world.seen(mark)) == [SECRET]
 
 
-def test_it_may_be_an_object_of_a_policy(here, world):
+def test_credential_may_be_object_of_policy(here, world):
     mark = world.mark()
     fields = {"network_allow": [f"{INNER}:80:private"], "credentials": [{"host": INNER, "header": "X-Key", "from": "env:KEY"}]}
     policy = here.file("credentials.json", json.dumps(fields))
-    said(here.allow(LOOK + f"say(a=fetch('http://{INNER}/'))", flags=("--policy", str(policy)), env={"KEY": SECRET}))
+    reported(here.allow(LOOK + f"report(a=fetch('http://{INNER}/'))", flags=("--policy", str(policy)), env={"KEY": SECRET}))
     assert keys(world.seen(mark)) == [SECRET]
 
 
-def test_nothing_that_is_written_about_a_run_has_it(here, world):
+def test_records_of_run_do_not_contain_secret(here, world):
     audit = here.folder / "audit-credentials.jsonl"
     flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.PATIENT, *network_here.FALLBACK)
     program = TRY + f"fetch('http://{INNER}/'); raise SystemExit(3)"
@@ -96,39 +96,39 @@ def test_nothing_that_is_written_about_a_run_has_it(here, world):
     audit.unlink()
 
 
-def test_it_goes_to_its_host_and_to_no_other(here, world):
+def test_secret_is_sent_to_its_host_only(here, world):
     mark = world.mark()
     code = LOOK + f"""
 def raw(path, host, more="", method="GET"): return f"{{method}} /{{path}} HTTP/1.1\\r\\n{{more}}Host: {{host}}\\r\\n\\r\\n".encode()
-say(other=fetch("http://{API}/other"), port=fetch("http://{API}:8080/port"), redirect=attempt(fetch, "http://{INNER}/redirect"),
+report(other=fetch("http://{API}/other"), port=fetch("http://{API}:8080/port"), redirect=attempt(fetch, "http://{INNER}/redirect"),
     host=attempt(dial, "{INNER}", 80, raw("host", "{API}")), second=attempt(dial, "{INNER}", 80, raw("first", "{INNER}") + raw("second", "{API}")),
     trace=attempt(dial, "{INNER}", 80, raw("trace", "{INNER}", method="TRACE")), back=attempt(dial, "{INNER}", 80, raw("back", "{INNER}", "Upgrade: x\\r\\n")))
 """
     result = here.allow(code, f"{INNER}:80:private", f"{API}:80", f"{API}:8080", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
-    answers = said(result)
+    answers = reported(result)
     assert "{" in answers["other"] and "{" in answers["port"]
     assert not [k for k in ("host", "second", "trace", "back", "redirect") if "{" in answers[k]], answers
     seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
     assert seen == {"/other": "-", "/port": "-", "/redirect": SECRET}
 
 
-def test_it_is_never_sent_in_the_clear_over_a_public_network(here, world):
+def test_secret_is_not_sent_unencrypted_over_public_network(here, world):
     mark = world.mark()
     flags = ("--credential", f"{API}:X-Key=env:KEY")
-    result = here.allow(LOOK + f"say(a=attempt(fetch, 'http://{API}/'))", f"{API}:80", flags=flags, env={"KEY": SECRET})
-    assert "{" not in said(result)["a"] and connections(world.seen(mark)) == []
+    result = here.allow(LOOK + f"report(a=attempt(fetch, 'http://{API}/'))", f"{API}:80", flags=flags, env={"KEY": SECRET})
+    assert "{" not in reported(result)["a"] and connections(world.seen(mark)) == []
     (row,) = result["denials"]
     assert row["what"] == f"connect to {API}:80, a public address, because its credential would be sent unencrypted" and row["flag"] is None
 
 
-def test_by_a_proxy_that_is_asked_for_it_is_the_same(here, world):
+def test_secret_is_sent_through_http_proxy_too(here, world):
     mark = world.mark()
-    code = LOOK + f"say(a=fetch('http://{INNER}/'), own=os.environ['http_proxy'])"
-    said(here.allow(code, f"{INNER}:80:private", flags=("--proxy", "--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET}))
+    code = LOOK + f"report(a=fetch('http://{INNER}/'), own=os.environ['http_proxy'])"
+    reported(here.allow(code, f"{INNER}:80:private", flags=("--proxy", "--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET}))
     assert keys(world.seen(mark)) == [SECRET]
 
 
-def test_who_looks_finds_it_nowhere_inside(here, world):
+def test_secret_is_not_found_in_jail(here, world):
     code = LOOK + f"""
 fetch("http://{INNER}/")
 found = []
@@ -139,13 +139,13 @@ for folder, _, names in os.walk("/"):
             with open(os.path.join(folder, name), "rb") as f:
                 if NEEDLE in f.read(1 << 20): found.append(os.path.join(folder, name))
         except OSError: pass
-say(found=found)
+report(found=found)
 """
     result = here.allow(code, f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
-    assert said(result)["found"] == []
+    assert reported(result)["found"] == []
 
 
-def who_has(run, word):
+def found_in_memory(run, word):
     """By kind: of many it is one that has it."""
     found = {}
     for pid in family(run.pid):
@@ -155,40 +155,40 @@ def who_has(run, word):
     return found
 
 
-def test_the_interpreter_s_memory_has_it_never_and_the_proxy_s_has(here, world):
+def test_secret_is_in_proxy_s_memory_but_not_in_interpreter_s(here, world):
     code = TRY + f"fetch('http://{INNER}/'); print('begun', flush=True)\nimport time; time.sleep(60)"
     flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.PATIENT, *network_here.FALLBACK)
     with here.popen("run", *flags, "-c", code, env={"KEY": SECRET}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "begun\n"
-        found, seen = who_has(p, SECRET), who_has(p, "begun")
+        found, seen = found_in_memory(p, SECRET), found_in_memory(p, "begun")
         p.kill()
         p.communicate(timeout=60)
     assert found == {"python": False, "remit-proxy": True} and seen["python"]
-    assert gone(lambda: processes(here.command)) == []
+    assert remaining(lambda: processes(here.command)) == []
 
 
 @pytest.mark.parametrize(
-    "value, says",
+    "value, words",
     [(None, "is not set"), ("", "is empty"), ("qz\r\nX: y", "a header may not have"), ("qz" * 2048, "longer than 4095")],
 )
-def test_a_value_that_cannot_be_one_is_refused(here, world, value, says):
+def test_invalid_secret_is_refused(here, world, value, words):
     mark = world.mark()
     env = {} if value is None else {"KEY": value}
     result = here.allow("print('ran')", f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env=env)
     assert result["status"] == "refused" and result["error"]["where"] == "credentials", result
-    assert says in result["error"]["value"] and result["error"]["remedy"] and result["stdout"] == ""
+    assert words in result["error"]["value"] and result["error"]["remedy"] and result["stdout"] == ""
     assert "qz" not in json.dumps(result)
     assert world.seen(mark) == []
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/", "/nowhere/at/all"])
-def test_a_file_that_is_none_is_refused(here, path):
+def test_unreadable_secret_file_is_refused(here, path):
     result = here.allow("print('ran')", f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=file:{path}"))
     assert result["status"] == "refused" and "cannot be read" in result["error"]["value"], result
 
 
 @pytest.mark.parametrize(
-    "entry, credential, says",
+    "entry, credential, words",
     [
         (f"{API}:5432", f"{API}:X-Key=env:KEY", "only to HTTP"),
         (f"{API}:80", "other.example.com:X-Key=env:KEY", "no entry for"),
@@ -198,7 +198,7 @@ def test_a_file_that_is_none_is_refused(here, path):
         (f"{API}:80", f"{API}:X-Key=KEY", "does not end in a source"),
     ],
 )
-def test_a_credential_that_cannot_be_kept_is_refused(any_remit, entry, credential, says):
+def test_unenforceable_credential_is_refused(any_remit, entry, credential, words):
     flags = ("--allow-host", entry, "--credential", credential, "--memory-fallback", "per_process")
     result = any_remit.json("print('ran')", *flags, env={"KEY": SECRET})
-    assert result["status"] == "refused" and result["error"]["where"] == "credentials" and says in result["error"]["value"], result["error"]
+    assert result["status"] == "refused" and result["error"]["where"] == "credentials" and words in result["error"]["value"], result["error"]

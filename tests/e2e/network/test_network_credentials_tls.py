@@ -6,9 +6,9 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, processes
-from network_here import TRY, connections, requests, said
-from test_network_credentials import API, INNER, LOOK, SECRET, keys, who_has
+from leftovers import processes, remaining
+from network_here import TRY, connections, reported, requests
+from test_network_credentials import API, INNER, LOOK, SECRET, keys, found_in_memory
 
 KEY = ("--credential", f"{API}:X-Key=env:KEY")
 
@@ -24,14 +24,14 @@ def here(remit, world):
     return world.inside(remit)
 
 
-def test_the_header_arrives_inside_of_tls(here, world, covers):
+def test_header_reaches_host_inside_tls(here, world, covers):
     mark = world.mark()
     code = LOOK + f"""
-say(a=fetch("https://{API}/a"), big=len(fetch("https://{API}/big/3000000")), seen=os.environ["KEY"],
+report(a=fetch("https://{API}/a"), big=len(fetch("https://{API}/big/3000000")), seen=os.environ["KEY"],
     posted=fetch("https://{API}/post", data=b"p" * 200000), usual=open(os.environ["SSL_CERT_FILE"]).read().count("BEGIN CERT") > 50)
 """
     result = here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET})
-    answers = said(result)
+    answers = reported(result)
     assert API in answers["a"] and answers["big"] == 3000000 and answers["posted"] == "200000"
     assert answers["seen"] == "kept-by-remit" and answers["usual"]
     assert keys(world.seen(mark)) == [SECRET] * 3 and "s3cr3t" not in json.dumps(result)
@@ -42,29 +42,29 @@ say(a=fetch("https://{API}/a"), big=len(fetch("https://{API}/big/3000000")), see
 
 def fetch_with_credential(here, place):
     flags = ("--credential", place.split(":")[0] + ":X-Key=env:KEY")
-    return here.allow(LOOK + f"say(a=attempt(fetch, 'https://{place}/'))", f"{place}:tls", flags=flags, env={"KEY": SECRET})
+    return here.allow(LOOK + f"report(a=attempt(fetch, 'https://{place}/'))", f"{place}:tls", flags=flags, env={"KEY": SECRET})
 
 
-def test_a_host_with_tls_1_3_alone_is_reached_where_the_library_has_it(here, world):
+def test_tls_1_3_host_is_reached_if_library_supports_it(here, world):
     """Mbed TLS 3.6 has it, 2.28 does not."""
     mark, place = world.mark(), f"{API}:8443"
     result = fetch_with_credential(here, place)
     if "TLS 1.2 and 1.3" in here("--version").stdout:
-        assert API in said(result)["a"] and keys(world.seen(mark)) == [SECRET] and result["denials"] == []
+        assert API in reported(result)["a"] and keys(world.seen(mark)) == [SECRET] and result["denials"] == []
     else:
-        assert "{" not in said(result)["a"] and requests(world.seen(mark)) == [] and len(result["denials"]) == 1
+        assert "{" not in reported(result)["a"] and requests(world.seen(mark)) == [] and len(result["denials"]) == 1
 
 
 @pytest.mark.parametrize("place", ["stranger.example.com:443", "misnamed.example.com:443", "expired.example.com:443"])
-def test_a_host_that_does_not_prove_who_it_is_gets_nothing(here, world, place):
+def test_host_without_valid_certificate_gets_nothing(here, world, place):
     mark = world.mark()
     result = fetch_with_credential(here, place)
-    assert "{" not in said(result)["a"] and requests(world.seen(mark)) == [] and len(connections(world.seen(mark))) == 1
+    assert "{" not in reported(result)["a"] and requests(world.seen(mark)) == [] and len(connections(world.seen(mark))) == 1
     (row,) = result["denials"]
     assert row["what"] == f"connect to {place}, which did not prove its identity with a TLS certificate" and row["flag"] is None
 
 
-def test_who_says_something_else_inside_of_tls_is_refused(here, world):
+def test_malformed_requests_inside_tls_are_refused(here, world):
     mark = world.mark()
     code = LOOK + f"""
 def raw(path, host="{API}", more="", method="GET"): return f"{{method}} /{{path}} HTTP/1.1\\r\\nHost: {{host}}\\r\\n{{more}}\\r\\n".encode()
@@ -82,7 +82,7 @@ def inside(data, name="{API}", then=b"", alpn=None, host="{API}"):
         if not got: raise EOFError
         return got.decode("latin-1")
 chunks = "Transfer-Encoding: chunked\\r\\n"
-say(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
+report(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
     host=attempt(inside, raw("host", "{INNER}")), absolute=attempt(inside, b"GET http://{INNER}/abs HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n"),
     name=attempt(inside, raw("name"), name="{INNER}"), two=attempt(inside, raw("two", more="Host: {INNER}\\r\\n")),
     second=attempt(inside, raw("first") + raw("second", "{INNER}")), later=attempt(inside, raw("early"), then=raw("later", "{INNER}")),
@@ -93,7 +93,7 @@ say(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
     clear=attempt(dial, "{API}", 443, raw("clear")), long=attempt(inside, raw("long", more="X: " + "y" * 17000)))
 """
     result = here.allow(code, f"{API}:443:methods=GET+POST+HEAD", flags=KEY, env={"KEY": SECRET})
-    answers = said(result)
+    answers = reported(result)
     assert "{" in answers["fine"] and "{" in answers["h1"]
     # The first request of `later` is answered; then nothing goes through.
     assert not [k for k in answers if k not in ("fine", "h1", "later") and "{" in answers[k]], answers
@@ -102,23 +102,23 @@ say(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
     assert "s3cr3t" not in json.dumps(result)
 
 
-def test_it_is_for_its_host_alone_and_others_keep_their_own_tls(here, world):
+def test_other_hosts_keep_their_tls(here, world):
     mark = world.mark()
     code = LOOK + f"""
 seen = ssl.create_default_context()
 def issuer(host):
     with seen.wrap_socket(socket.create_connection((host, 443), 60), server_hostname=host) as s: return dict(x[0] for x in s.getpeercert()["issuer"])["commonName"]
-say(other=fetch("https://a.example.org/other"), redirect=attempt(fetch, "https://{API}/redirect"), ours=issuer("{API}"), theirs=issuer("a.example.org"),
+report(other=fetch("https://a.example.org/other"), redirect=attempt(fetch, "https://{API}/redirect"), ours=issuer("{API}"), theirs=issuer("a.example.org"),
     names=attempt(lambda: seen.wrap_socket(socket.create_connection(("{API}", 443), 60), server_hostname="b.example.org")))
 """
     result = here.allow(code, f"{API}:443", "*.example.org:443", "evil.example:80", flags=KEY, env={"KEY": SECRET})
-    answers = said(result)
+    answers = reported(result)
     assert "{" in answers["other"] and answers["ours"].startswith("Remit") and answers["theirs"] == "test ca", answers
     seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
     assert seen == {"/other": "-", "/redirect": SECRET, "/": "-"}
 
 
-def test_clients_with_authorities_of_their_own_find_them_too(here, world):
+def test_clients_with_separate_authorities_trust_proxy_too(here, world):
     mark = world.mark()
     code = LOOK + f"""
 import asyncio
@@ -127,27 +127,27 @@ async def stream():
     reader, writer = await asyncio.open_connection("{API}", 443, ssl=True)
     writer.write(b"GET /asyncio HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n")
     return (await reader.readline()).decode()
-with requests.Session() as s: say(requests=[s.get("https://{API}/requests").status_code for _ in range(3)], stream=asyncio.run(stream()))
+with requests.Session() as s: report(requests=[s.get("https://{API}/requests").status_code for _ in range(3)], stream=asyncio.run(stream()))
 """
-    answers = said(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
+    answers = reported(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
     assert answers["requests"] == [200] * 3 and " 200 " in answers["stream"] and keys(world.seen(mark)) == [SECRET] * 4
 
 
-def test_by_a_proxy_that_is_asked_for_it_is_the_same(here, world):
+def test_secret_is_sent_through_https_proxy_too(here, world):
     mark = world.mark()
-    said(here.allow(LOOK + f"say(a=fetch('https://{API}/'), own=os.environ['https_proxy'])", f"{API}:443", flags=("--proxy", *KEY), env={"KEY": SECRET}))
+    reported(here.allow(LOOK + f"report(a=fetch('https://{API}/'), own=os.environ['https_proxy'])", f"{API}:443", flags=("--proxy", *KEY), env={"KEY": SECRET}))
     assert keys(world.seen(mark)) == [SECRET]
 
 
-def test_caps_of_the_entry_hold_inside_of_tls(here, world):
-    code = LOOK + f"say(a=len(fetch('https://{API}/big/100')), much=attempt(fetch, 'https://{API}/big/300000'), b=attempt(fetch, 'https://{API}/'))"
+def test_entry_limits_apply_inside_tls(here, world):
+    code = LOOK + f"report(a=len(fetch('https://{API}/big/100')), much=attempt(fetch, 'https://{API}/big/300000'), b=attempt(fetch, 'https://{API}/'))"
     result = here.allow(code, f"{API}:443:bytes=100K,connections=2", flags=KEY, env={"KEY": SECRET})
-    answers = said(result)
+    answers = reported(result)
     assert answers["a"] == 100 and len(answers["much"]) < 100 and "{" not in answers["b"]
     assert len(result["denials"]) == 2, result["denials"]
 
 
-def test_as_many_as_there_may_be_at_once(here, world):
+def test_maximum_of_concurrent_tls_connections_works(here, world):
     mark = world.mark()
     code = LOOK + f"""
 context = ssl.create_default_context()
@@ -163,13 +163,13 @@ def rest(s):
     n = 0
     while more := s.recv(65536): n += len(more)
     return n > 400000
-say(whole=sum(map(rest, all)))
+report(whole=sum(map(rest, all)))
 """
     result = here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET})
-    assert said(result)["whole"] == 116 and keys(world.seen(mark)) == [SECRET] * 116
+    assert reported(result)["whole"] == 116 and keys(world.seen(mark)) == [SECRET] * 116
 
 
-def test_nothing_inside_has_the_header_or_a_key(here, world):
+def test_header_and_private_key_are_not_in_jail(here, world):
     code = LOOK + f"""
 fetch("https://{API}/")
 found = []
@@ -180,30 +180,30 @@ for folder, _, names in os.walk("/"):
             with open(os.path.join(folder, name), "rb") as f: text = f.read(1 << 20)
         except OSError: continue
         if NEEDLE in text or (b"PRIVATE" + b" KEY") in text and folder.startswith(("/etc/remit", "/tmp", "/workspace")): found.append(name)
-say(found=found, write=attempt(open, os.environ["SSL_CERT_FILE"], "a"), more=attempt(open, "/etc/remit/x", "w"), files=os.listdir("/etc/remit"))
+report(found=found, write=attempt(open, os.environ["SSL_CERT_FILE"], "a"), more=attempt(open, "/etc/remit/x", "w"), files=os.listdir("/etc/remit"))
 """
-    answers = said(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
+    answers = reported(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
     assert answers["found"] == [] and answers["files"] == ["trust.pem"]
     assert {answers["write"], answers["more"]} <= {"OSError", "PermissionError"}, answers
 
 
-def test_the_interpreter_s_memory_never_has_it(here, world):
+def test_header_is_not_in_interpreter_s_memory(here, world):
     code = TRY + f"fetch('https://{API}/'); print('begun', flush=True)\nimport time; time.sleep(60)"
     flags = ("--allow-host", f"{API}:443", *KEY, "--python", network_here.PYTHON, *network_here.PATIENT, *network_here.FALLBACK)
     with here.popen("run", *flags, "-c", code, env={"KEY": SECRET}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "begun\n"
-        found, seen = who_has(p, SECRET), who_has(p, "begun")
+        found, seen = found_in_memory(p, SECRET), found_in_memory(p, "begun")
         p.kill()
         p.communicate(timeout=60)
     assert found == {"python": False, "remit-proxy": True} and seen["python"]
-    assert gone(lambda: processes(here.command)) == []
+    assert remaining(lambda: processes(here.command)) == []
 
 
 # So many that a zygote is there before the last, however slowly it comes.
 RUNS = 40
 
 
-def test_each_jail_has_an_authority_of_its_own_also_warm(here, world, covers):
+def test_each_jail_has_separate_authority(here, world, covers):
     code = f"print(open('/etc/remit/trust.pem').read()[-400:]); fetch('https://{API}/')"
     jobs = here.file("jobs.jsonl", "".join(json.dumps({"id": str(i), "code": TRY + code}) + "\n" for i in range(RUNS)))
     mark = world.mark()
@@ -216,9 +216,9 @@ def test_each_jail_has_an_authority_of_its_own_also_warm(here, world, covers):
 
 
 @pytest.mark.parametrize(
-    "entry, credential, says",
+    "entry, credential, words",
     [(f"{API}:8443", f"{API}:X-Key=env:KEY", "only to HTTP"), ("*.example.org:443", "a.example.org:X-Key=env:KEY", "no entry for")],
 )
-def test_what_cannot_be_kept_is_refused(any_remit, entry, credential, says):
+def test_unenforceable_tls_credential_is_refused(any_remit, entry, credential, words):
     result = any_remit.json("print('ran')", "--allow-host", entry, "--credential", credential, "--memory-fallback", "per_process", env={"KEY": SECRET})
-    assert result["status"] == "refused" and says in result["error"]["value"] and result["error"]["remedy"], result["error"]
+    assert result["status"] == "refused" and words in result["error"]["value"] and result["error"]["remedy"], result["error"]

@@ -4,7 +4,7 @@ import json
 
 import network_here
 import pytest
-from network_here import TRY, connections, requests, said
+from network_here import TRY, connections, reported, requests
 from network_world import PUBLIC6
 from waiting import until
 
@@ -29,17 +29,17 @@ def reasons(result):
 # ---- methods ----
 
 
-def test_requests_with_a_named_method_pass_and_others_do_not(here, world):
+def test_only_named_methods_pass(here, world):
     mark = world.mark()
     code = TRY + f"""
 import http.client
 def ask(method, body=None):
     c = http.client.HTTPConnection({API!r}, timeout=60); c.request(method, "/", body=body); return c.getresponse().read().decode()
-say(get=attempt(ask, "GET"), post=attempt(ask, "POST", "abc"), chunked=attempt(ask, "POST", iter([b"ab", b"cde"])),
+report(get=attempt(ask, "GET"), post=attempt(ask, "POST", "abc"), chunked=attempt(ask, "POST", iter([b"ab", b"cde"])),
     delete=attempt(ask, "DELETE"), lower=attempt(ask, "get"), trace=attempt(ask, "TRACE"))
 """
     result = here.allow(code, f"{API}:80:methods=GET+POST")
-    answers = said(result)
+    answers = reported(result)
     assert json.loads(answers["get"])["host"] == API and answers["post"] == "3" and answers["chunked"] == "5"
     assert {answers[k] for k in ("delete", "lower", "trace")} <= {"ConnectionResetError", "RemoteDisconnected"}, answers
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET", "POST", "POST"]
@@ -67,21 +67,21 @@ SMUGGLERS = {
 }
 
 
-def test_no_second_request_gets_through_behind_a_first(here, world):
+def test_second_request_is_not_smuggled(here, world):
     mark = world.mark()
     code = TRY + f"""
 def send(text):
     with socket.create_connection(({API!r}, 80), 60) as s:
         s.sendall(text.encode()); return b"".join(iter(lambda: s.recv(65536), b"")).decode()
-say(**{{k: attempt(send, v) for k, v in {SMUGGLERS!r}.items()}})
+report(**{{k: attempt(send, v) for k, v in {SMUGGLERS!r}.items()}})
 """
     result = here.allow(code, f"{API}:80:methods=GET+POST")
-    assert set(said(result)) == set(SMUGGLERS)
+    assert set(reported(result)) == set(SMUGGLERS)
     assert not [line for line in requests(world.seen(mark)) if "DELETE" in line or "/second" in line]
     assert sum(reasons(result).values()) == len(SMUGGLERS)
 
 
-def test_a_server_that_ignores_bodies_takes_none_for_a_request(here, world):
+def test_body_is_not_taken_for_request(here, world):
     """The world's GET reads no body: what lies behind it would be the next request, if it read one."""
     mark = world.mark()
     fat = GET + f"Content-Length: {len(SECOND)}\r\nConnection: keep-alive\r\n\r\n" + SECOND
@@ -89,18 +89,18 @@ def test_a_server_that_ignores_bodies_takes_none_for_a_request(here, world):
 import time
 with socket.create_connection(({API!r}, 80), 60) as s:
     s.sendall({fat!r}.encode()); got = s.recv(100).decode(); time.sleep(0.5)
-say(a=got)
+report(a=got)
 """
-    assert said(here.allow(code, f"{API}:80:methods=GET"))["a"].startswith("HTTP/1.1 200")
+    assert reported(here.allow(code, f"{API}:80:methods=GET"))["a"].startswith("HTTP/1.1 200")
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET"]
     # Where only the host is promised, this is what such a server does.
     mark = world.mark()
-    said(here.allow(code, f"{API}:80"))
+    reported(here.allow(code, f"{API}:80"))
     until(lambda: len(requests(world.seen(mark))) >= 2)
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET", "DELETE"]
 
 
-def test_bytes_that_come_later_are_looked_at_as_well(here, world):
+def test_later_bytes_are_inspected_too(here, world):
     mark = world.mark()
     head = POST.encode() + b"Expect: 100-continue\r\nContent-Length: "
     code = TRY + f"""
@@ -110,10 +110,10 @@ def slowly(head, rest):
         s.sendall(head); assert b" 100 " in s.recv(1000)  # the host has it
         s.sendall(rest); time.sleep(0.3); s.sendall(rest)
         return b"".join(iter(lambda: s.recv(65536), b"")).decode()
-say(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=attempt(slowly, {head + b"3001"!r} + b"\\r\\n\\r\\n", b"x" * 3000))
+report(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=attempt(slowly, {head + b"3001"!r} + b"\\r\\n\\r\\n", b"x" * 3000))
 """
     result = here.allow(code, f"{API}:80:methods=POST")
-    answers = said(result)
+    answers = reported(result)
     assert answers["a"].endswith("6000") and answers["b"] in ("ConnectionResetError", "BrokenPipeError")
     assert reasons(result) == {"with a malformed request, or more than one on the connection": 1}
     assert len(requests(world.seen(mark))) == 2
@@ -122,18 +122,18 @@ say(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=atte
 # ---- caps ----
 
 
-def test_an_entry_caps_its_connections(here, world):
+def test_entry_limits_its_connections(here, world):
     mark = world.mark()
-    code = TRY + f"say(a=[attempt(dial, {API!r}, 7000, b'x') for _ in range(5)], b=attempt(dial, {API!r}, 7001))"
+    code = TRY + f"report(a=[attempt(dial, {API!r}, 7000, b'x') for _ in range(5)], b=attempt(dial, {API!r}, 7001))"
     result = here.allow(code, f"{API}:7000:connections=2", f"{API}:7001")
-    answers = said(result)
+    answers = reported(result)
     assert answers["a"][:2] == ["x", "x"] and not set(answers["a"][2:]) & {"x"} and answers["b"].startswith("hello")
     assert len(connections(world.seen(mark))) == 3
     assert reasons(result) == {"more often than its entry allows": 3}
 
 
 @pytest.mark.parametrize("size, fits", [(60_000, True), (200_000, False)])
-def test_an_entry_caps_its_bytes_in_both_directions(here, size, fits):
+def test_entry_limits_its_bytes_in_both_directions(here, size, fits):
     code = TRY + f"""
 def up(n):
     with socket.create_connection(({API!r}, 7000), 60) as s:
@@ -145,10 +145,10 @@ def up(n):
             if not more: raise EOFError
             got += more
         return got
-say(down=attempt(lambda: len(fetch("http://{API}/big/{size}"))), echo=attempt(up, {size} // 2 - 1000))
+report(down=attempt(lambda: len(fetch("http://{API}/big/{size}"))), echo=attempt(up, {size} // 2 - 1000))
 """
     result = here.allow(code, f"{API}:80:bytes=100K", f"{API}:7000:bytes=100000")
-    answers = said(result)
+    answers = reported(result)
     if fits:
         assert answers == {"down": size, "echo": size // 2 - 1000} and result["denials"] == []
         return
@@ -158,25 +158,25 @@ say(down=attempt(lambda: len(fetch("http://{API}/big/{size}"))), echo=attempt(up
     assert reasons(result) == {"with more bytes than its entry allows": 1} or sum(reasons(result).values()) == 2
 
 
-def test_a_cap_is_of_all_connections_of_a_run(here):
-    code = TRY + f"say(a=[attempt(lambda: len(fetch('http://{API}/big/30000'))) for _ in range(5)])"
-    answers = said(here.allow(code, f"{API}:80:bytes=100K"))["a"]
+def test_byte_limit_counts_all_connections_of_run(here):
+    code = TRY + f"report(a=[attempt(lambda: len(fetch('http://{API}/big/30000'))) for _ in range(5)])"
+    answers = reported(here.allow(code, f"{API}:80:bytes=100K"))["a"]
     assert answers[:3] == [30000] * 3 and 30000 not in answers[3:]
 
 
 # ---- addresses ----
 
 
-def test_an_ipv6_address_is_reached_where_it_is_named(here, world):
+def test_named_ipv6_address_is_reached(here, world):
     mark = world.mark()
     code = TRY + f"""
 def dial6(host, port):
     return dial(host, port, b"GET / HTTP/1.1\\r\\nHost: [" + host.encode() + b"]\\r\\n\\r\\n")
-say(named=attempt(dial6, {PUBLIC6!r}, 80), other_port=attempt(dial6, {PUBLIC6!r}, 7000), own=attempt(dial6, "::1", 80),
+report(named=attempt(dial6, {PUBLIC6!r}, 80), other_port=attempt(dial6, {PUBLIC6!r}, 7000), own=attempt(dial6, "::1", 80),
     other=attempt(dial6, "2606:4700::35", 80), host=attempt(dial, {PUBLIC6!r}, 80, b"GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n"))
 """
     result = here.allow(code, f"[{PUBLIC6}]:80:plain")
-    answers = said(result)
+    answers = reported(result)
     assert answers.pop("named").startswith("HTTP/1.1 200")
     assert answers["own"] == answers["host"] == "ConnectionResetError", answers
     assert answers["other_port"] == "ConnectionRefusedError" and answers["other"] == "OSError", answers
@@ -186,12 +186,12 @@ say(named=attempt(dial6, {PUBLIC6!r}, 80), other_port=attempt(dial6, {PUBLIC6!r}
     assert row["host"] == PUBLIC6 and row["port"] == 80
 
 
-def test_plain_requests_to_an_address_name_that_address(here):
+def test_plain_request_to_address_must_name_address(here):
     code = TRY + """
-say(right=attempt(fetch, "http://10.9.9.9/"), other=attempt(dial, "10.9.9.9", 80, b"GET / HTTP/1.1\\r\\nHost: 10.9.9.8\\r\\n\\r\\n"),
+report(right=attempt(fetch, "http://10.9.9.9/"), other=attempt(dial, "10.9.9.9", 80, b"GET / HTTP/1.1\\r\\nHost: 10.9.9.8\\r\\n\\r\\n"),
     octal=attempt(dial, "10.9.9.9", 80, b"GET / HTTP/1.1\\r\\nHost: 012.9.9.9\\r\\n\\r\\n"))
 """
-    answers = said(here.allow(code, "10.9.9.9:80:plain"))
+    answers = reported(here.allow(code, "10.9.9.9:80:plain"))
     assert json.loads(answers["right"])["host"] == "10.9.9.9"
     assert answers["other"] == answers["octal"] == "ConnectionResetError"
 
@@ -199,17 +199,17 @@ say(right=attempt(fetch, "http://10.9.9.9/"), other=attempt(dial, "10.9.9.9", 80
 # ---- as an object ----
 
 
-def test_an_entry_may_be_an_object(here, world):
+def test_entry_may_be_object(here, world):
     entries = [{"host": API, "port": 80, "methods": ["GET"], "connections": 1}, {"host": PUBLIC6, "port": 7001}, f"{API}:7001"]
     policy = here.file("entries.json", json.dumps({"network_allow": entries}))
-    code = TRY + f"say(a=[attempt(fetch, 'http://{API}/') for _ in range(2)], b=dial({PUBLIC6!r}, 7001), c=dial({API!r}, 7001))"
-    answers = said(here.allow(code, flags=("--policy", str(policy))))
+    code = TRY + f"report(a=[attempt(fetch, 'http://{API}/') for _ in range(2)], b=dial({PUBLIC6!r}, 7001), c=dial({API!r}, 7001))"
+    answers = reported(here.allow(code, flags=("--policy", str(policy))))
     assert API in answers["a"][0] and API not in answers["a"][1]
     assert answers["b"] == answers["c"] == "hello, I speak first\n"
 
 
 @pytest.mark.parametrize(
-    "entry, says",
+    "entry, words",
     [
         ({"host": "h"}, "network_allow[0].port: is missing"),
         ({"port": 80}, "network_allow[0].host: is missing"),
@@ -227,8 +227,8 @@ def test_an_entry_may_be_an_object(here, world):
         ({"host": "h", "port": 80, "bytes": -1}, "bytes"),
     ],
 )
-def test_an_object_that_is_no_entry_is_refused(any_remit, entry, says):
+def test_malformed_entry_object_is_refused(any_remit, entry, words):
     policy = any_remit.file("entry.json", json.dumps({"network_allow": [entry]}))
     done = any_remit("run", "--policy", policy, "-c", "print('ran')")
     assert done.returncode != 0 and "ran" not in done.stdout
-    assert says in done.stderr, done.stderr
+    assert words in done.stderr, done.stderr

@@ -7,7 +7,7 @@ import time
 
 import network_here
 import pytest
-from network_here import TRY, connections, said
+from network_here import TRY, connections, reported
 from network_world import PUBLIC
 from test_network import WAIT, begin, proxy_of, status_of
 
@@ -25,31 +25,31 @@ def here(remit, world):
     return world.inside(remit)
 
 
-def test_a_dot_at_the_end_and_upper_case_are_the_same_name(here):
+def test_trailing_dot_and_upper_case_are_same_name(here):
     code = TRY + f"""
 context = ssl._create_unverified_context()
-say(dot=attempt(fetch, "http://{API}./"), both=attempt(fetch, "http://API.EXAMPLE.com./"), tls=attempt(fetch, "https://API.example.COM/", context=context),
+report(dot=attempt(fetch, "http://{API}./"), both=attempt(fetch, "http://API.EXAMPLE.com./"), tls=attempt(fetch, "https://API.example.COM/", context=context),
     two=attempt(fetch, "http://{API}../"), front=attempt(fetch, "http://.{API}/"))
 """
-    answers = said(here.allow(code, f"{API}:80", f"{API}:443"))
+    answers = reported(here.allow(code, f"{API}:80", f"{API}:443"))
     assert all(PUBLIC in answers[k] for k in ("dot", "both", "tls")), answers
     assert "{" not in answers["two"] + answers["front"]
 
 
-def test_quic_has_no_way_out_even_to_a_named_host(here, world):
+def test_quic_does_not_leave_even_to_named_host(here, world):
     mark = world.mark()
     code = TRY + f"""
 def hello(host):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(30)
     s.connect((host, 443)); s.send(b"\\xc0\\0\\0\\0\\1" + bytes(1195)); return s.recv(10)
-say(inside=attempt(hello, socket.gethostbyname({API!r})), outside=attempt(hello, {PUBLIC!r}))
+report(inside=attempt(hello, socket.gethostbyname({API!r})), outside=attempt(hello, {PUBLIC!r}))
 """
-    answers = said(here.allow(code, f"{API}:443"))
+    answers = reported(here.allow(code, f"{API}:443"))
     assert answers == {"inside": "ConnectionRefusedError", "outside": "OSError"} and world.seen(mark) == []
 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00\x01"])
-def test_a_head_that_drips_is_cut_however_long_it_goes_on(here, world, first):
+def test_dripping_head_is_cut(here, world, first):
     mark = world.mark()
     port = 80 if first.startswith(b"GET") else 443
     code = TRY + f"""
@@ -59,13 +59,13 @@ try:
     while time.monotonic() - began < 60: s.sendall(b"a"); time.sleep(0.2)
 except OSError as e: end = type(e).__name__
 else: end = "never"
-say(end=end)
+report(end=end)
 """
-    assert said(here.allow(code, f"{API}:{port}"))["end"] in ("ConnectionResetError", "BrokenPipeError")
+    assert reported(here.allow(code, f"{API}:{port}"))["end"] in ("ConnectionResetError", "BrokenPipeError")
     assert connections(world.seen(mark)) == []
 
 
-def test_many_that_are_half_open_are_borne_and_end(here, world):
+def test_many_half_open_connections_are_survived(here, world):
     """As many as there are descriptors, again and again: those beyond the proxy's places wait in the kernel."""
     code = TRY + f"""
 inside = socket.gethostbyname({API!r})
@@ -74,17 +74,17 @@ for round in range(50):
     for i in range(200):
         s = socket.socket(); s.setblocking(False); s.connect_ex((inside, 7000)); all.append(s)
     for s in all: s.close()
-say(a=dial({API!r}, 7000, b"still here"))
+report(a=dial({API!r}, 7000, b"still here"))
 """
     result = here.allow(code, f"{API}:7000", flags=("--cpu", "60"))
-    assert said(result)["a"] == "still here"
+    assert reported(result)["a"] == "still here"
 
 
 def resident(pid):
     return int(status_of(pid)["VmRSS"].split()[0]) * 1024
 
 
-def test_a_download_without_end_takes_no_memory_of_the_proxy(here, world):
+def test_endless_download_needs_no_memory_in_proxy(here, world):
     code = WAIT.replace('if not s.read(65536): print("ended"); break', "s.read(1 << 20)")
     with begin(here, code) as p:
         pid = proxy_of(p)
@@ -96,7 +96,7 @@ def test_a_download_without_end_takes_no_memory_of_the_proxy(here, world):
     assert after < 32 << 20 and after - before < 4 << 20, (before, after)
 
 
-def test_a_proxy_killed_amid_an_upload_leaves_no_half_that_looks_whole(here, world):
+def test_proxy_killed_during_upload_is_error(here, world):
     """What was cut must be an error to the code, never an end."""
     code = TRY + f"""
 s = socket.create_connection(({API!r}, 80), 60)
@@ -113,11 +113,11 @@ except Exception as e: print("cut", type(e).__name__)
     assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out
 
 
-def test_every_entry_kind_refuses_a_tunnel_in_its_first_bytes(here, world):
+def test_tunnel_request_is_refused_by_every_entry_kind(here, world):
     """No entry is a proxy: a request for somebody else is not passed on to be read as one."""
     mark = world.mark()
     asks = ["CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "\x05\x01\x00", "\x04\x01\x01\xbb"]
-    code = TRY + f"say(a=[attempt(dial, {API!r}, port, a.encode('latin-1') + b'\\r\\n\\r\\n') for a in json.loads({json.dumps(json.dumps(asks))}) for port in (80, 443)])"
-    answers = said(here.allow(code, f"{API}:80", f"{API}:443"))["a"]
+    code = TRY + f"report(a=[attempt(dial, {API!r}, port, a.encode('latin-1') + b'\\r\\n\\r\\n') for a in json.loads({json.dumps(json.dumps(asks))}) for port in (80, 443)])"
+    answers = reported(here.allow(code, f"{API}:80", f"{API}:443"))["a"]
     assert not [a for a in answers if a.startswith("HTTP")], answers
     assert connections(world.seen(mark)) == []

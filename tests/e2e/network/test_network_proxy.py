@@ -4,7 +4,7 @@ import json
 
 import network_here
 import pytest
-from network_here import TRY, connections, questions, requests, said
+from network_here import TRY, connections, questions, reported, requests
 from network_world import METADATA, PRIVATE, PUBLIC, PUBLIC6
 
 API = "api.example.com"
@@ -34,18 +34,18 @@ def run(here, code, *hosts, flags=()):
     return here.allow(ASK + code, *hosts, flags=("--proxy", *flags))
 
 
-def test_clients_that_ask_for_a_proxy_find_one(here, world):
+def test_clients_with_proxy_settings_work(here, world):
     code = f"""
 import http.client, os
 context = ssl.create_default_context(cadata={world.ca!r})
 tunnel = http.client.HTTPSConnection("127.0.0.1", 3128, timeout=60, context=context); tunnel.set_tunnel({API!r}, 443); tunnel.request("GET", "/")
-say(plain=fetch("http://{API}/x"), tls=fetch("https://{API}/x", context=context), tunnel=tunnel.getresponse().read().decode(),
+report(plain=fetch("http://{API}/x"), tls=fetch("https://{API}/x", context=context), tunnel=tunnel.getresponse().read().decode(),
     post=urllib.request.urlopen("http://{API}/", data=b"x" * 50000, timeout=60).read().decode(),
     first=connect("{API}:7001", b" "), six=connect("[{PUBLIC6}]:7000", b"echo"), direct=attempt(dial, {API!r}, 7001),
     names=sorted(k for k in os.environ if "proxy" in k.lower()))
 """
     result = run(here, code, f"{API}:80", f"{API}:443", f"{API}:7001", f"[{PUBLIC6}]:7000")
-    answers = said(result)
+    answers = reported(result)
     for key in ("plain", "tls", "tunnel"):
         assert json.loads(answers[key])["host"] == API, answers
     assert answers["post"] == "50000"
@@ -54,17 +54,17 @@ say(plain=fetch("http://{API}/x"), tls=fetch("https://{API}/x", context=context)
     assert result["denials"] == []
 
 
-def test_without_the_word_there_is_none(here):
-    result = here.allow(ASK + f"import os\nsay(a=attempt(connect, '{API}:7001'), b=[k for k in os.environ if 'proxy' in k.lower()])", f"{API}:7001")
-    assert said(result) == {"a": "ConnectionRefusedError", "b": []}
+def test_jail_has_no_proxy_without_proxy_option(here):
+    result = here.allow(ASK + f"import os\nreport(a=attempt(connect, '{API}:7001'), b=[k for k in os.environ if 'proxy' in k.lower()])", f"{API}:7001")
+    assert reported(result) == {"a": "ConnectionRefusedError", "b": []}
 
 
-def test_what_is_not_named_is_refused_by_name(here, world):
+def test_unnamed_host_is_refused_by_name(here, world):
     mark = world.mark()
     hosts = ["evil.example:443", f"{API}:25", f"{API}:22", "sub.api.example.com:443", f"{PUBLIC}:443", "127.0.0.1:3128", "127.0.0.1:5432",
              f"{METADATA}:80", f"{PRIVATE}:7000", "[::1]:80", "[::ffff:10.9.9.9]:7000", "198.18.1.0:443", "localhost:80"]  # fmt: skip
-    result = run(here, f"say(**{{h: attempt(connect, h) for h in {hosts!r}}})", f"{API}:443")
-    assert all(a.startswith("HTTP/1.1 403 ") for a in said(result).values()), said(result)
+    result = run(here, f"report(**{{h: attempt(connect, h) for h in {hosts!r}}})", f"{API}:443")
+    assert all(a.startswith("HTTP/1.1 403 ") for a in reported(result).values()), reported(result)
     assert world.seen(mark) == []
     assert {d["what"].removeprefix("connect to ") for d in result["denials"]} == {h.replace("::ffff:10", "::ffff:10") for h in hosts}
     flags = {d["what"].removeprefix("connect to "): d["flag"] for d in result["denials"]}
@@ -92,32 +92,32 @@ FORGED = {
 }
 
 
-def test_what_could_be_read_in_two_ways_is_refused(here, world):
+def test_ambiguous_proxy_requests_are_refused(here, world):
     mark = world.mark()
     code = f"""
 def try_it(text):
     with socket.create_connection(("127.0.0.1", 3128), 60) as s:
         s.sendall(text); s.shutdown(socket.SHUT_WR)
         return s.recv(100).decode("latin-1")
-say(**{{k: attempt(try_it, v) for k, v in {FORGED!r}.items()}})
+report(**{{k: attempt(try_it, v) for k, v in {FORGED!r}.items()}})
 """
-    answers = said(run(here, code, f"{API}:443", f"{API}:80"))
+    answers = reported(run(here, code, f"{API}:443", f"{API}:80"))
     assert not [k for k, a in answers.items() if not a.startswith("HTTP/1.1 400 ") and a not in ("ConnectionResetError", "")], answers
     assert world.seen(mark) == []
 
 
-def test_a_tunnel_s_bytes_are_looked_at_like_any_other_s(here, world):
+def test_bytes_in_tunnel_are_inspected(here, world):
     mark = world.mark()
     code = f"""
 def hello(name):
     s = socket.create_connection(("127.0.0.1", 3128), 60); s.sendall(b"CONNECT {API}:443 HTTP/1.1\\r\\n\\r\\n"); s.recv(1000)
     with ssl._create_unverified_context().wrap_socket(s, server_hostname=name) as t: return t.version()
-say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=attempt(hello, None),
+report(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=attempt(hello, None),
     plain=attempt(connect, "{API}:80", b"GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n"), private=attempt(connect, "inner.example.com:7000", b"x"),
     http_to_tls=attempt(ask, "GET http://{API}:443/ HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n"))
 """
     result = run(here, code, f"{API}:443", f"{API}:80", "inner.example.com:7000")
-    answers = said(result)
+    answers = reported(result)
     assert answers["right"] == "TLSv1.3" and not [a for k, a in answers.items() if k in ("other", "none") and a.startswith("TLS")]
     assert answers["plain"] == answers["private"] == "ConnectionResetError" and answers["http_to_tls"].startswith("HTTP/1.1 403 "), answers
     assert len(connections(world.seen(mark))) == 1
@@ -127,55 +127,55 @@ say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=at
     }  # fmt: skip
 
 
-def test_a_request_through_the_proxy_is_the_only_one(here, world):
+def test_proxied_connection_carries_one_request(here, world):
     mark = world.mark()
     first = f"GET http://{API}/ HTTP/1.1\r\nHost: {API}\r\nProxy-Authorization: x\r\n\r\n"
-    code = f"say(a=attempt(ask, {first + first.replace('GET', 'DELETE')!r}), b=attempt(ask, {first.replace('GET', 'DELETE')!r}), c=attempt(ask, {first!r}))"
+    code = f"report(a=attempt(ask, {first + first.replace('GET', 'DELETE')!r}), b=attempt(ask, {first.replace('GET', 'DELETE')!r}), c=attempt(ask, {first!r}))"
     result = run(here, code, f"{API}:80:methods=GET")
-    answers = said(result)
+    answers = reported(result)
     assert answers["a"].startswith("HTTP/1.1 403 ") and answers["b"].startswith("HTTP/1.1 403 ") and answers["c"].startswith("HTTP/1.1 200")
     assert [line.split()[1:3] for line in requests(world.seen(mark))] == [["GET", "/"]]
 
 
-def test_names_asked_for_carry_nothing_out(here, world):
+def test_names_in_proxy_requests_carry_no_data_out(here, world):
     mark = world.mark()
     code = f"""
 for i in range(600): attempt(connect, f"n{{i}}.data.evil.example:443"), attempt(connect, f"n{{i}}.data.example.org:443")
-say(a=connect("{API}:7001", b" "))
+report(a=connect("{API}:7001", b" "))
 """
     result = run(here, code, f"{API}:7001", "*.example.org:443", flags=("--cpu", "60"))
-    assert "hello" in said(result)["a"]
+    assert "hello" in reported(result)["a"]
     assert [q for q in questions(world.seen(mark)) if API not in q] == []
 
 
-def test_quiet_clients_are_cut_and_many_leave_it_as_it_was(here, world):
+def test_silent_proxy_clients_are_cut_and_many_do_no_harm(here, world):
     code = f"""
 quiet = [socket.create_connection(("127.0.0.1", 3128), 60) for _ in range(150)]
 quiet[0].sendall(b"CONNECT ")
 for i in range(2000):
     with socket.create_connection(("127.0.0.1", 3128), 60) as s: pass
-say(a=connect("{API}:7001", b" "), cut=[attempt(s.recv, 1) for s in quiet[:1]])
+report(a=connect("{API}:7001", b" "), cut=[attempt(s.recv, 1) for s in quiet[:1]])
 """
     result = run(here, code, f"{API}:7001", flags=("--cpu", "60"))
-    assert "hello" in said(result)["a"] and said(result)["cut"] == ["ConnectionResetError"]
+    assert "hello" in reported(result)["a"] and reported(result)["cut"] == ["ConnectionResetError"]
 
 
-def test_beside_all_that_is_public_it_leads_to_public_hosts_at_any_port(here, world):
+def test_proxy_with_public_hosts_allows_any_port(here, world):
     mark = world.mark()
     where = [f"{API}:7000", f"{PUBLIC}:7000", "inner.example.com:7000", f"{PRIVATE}:7000", f"{METADATA}:80", "127.0.0.1:5432", "[::1]:80", "localhost:5432"]
-    result = run(here, f"say(**{{w: attempt(connect, w, b'echo') for w in {where!r}}})", flags=("--net",))
-    assert {w for w, a in said(result).items() if a.endswith("echo")} == set(where[:2]), said(result)
+    result = run(here, f"report(**{{w: attempt(connect, w, b'echo') for w in {where!r}}})", flags=("--net",))
+    assert {w for w, a in reported(result).items() if a.endswith("echo")} == set(where[:2]), reported(result)
     assert connections(world.seen(mark)) == [f"connection {PUBLIC} 7000"] * 2
 
 
-@pytest.mark.parametrize("hosts, says", [([], "allows no host"), (["127.0.0.1:3128"], "address of the proxy")])
-def test_a_proxy_that_leads_nowhere_is_refused(any_remit, hosts, says):
+@pytest.mark.parametrize("hosts, words", [([], "allows no host"), (["127.0.0.1:3128"], "address of the proxy")])
+def test_proxy_without_reachable_host_is_refused(any_remit, hosts, words):
     named = [word for host in hosts for word in ("--allow-host", host)]
     result = any_remit.json("print('ran')", "--proxy", *named, "--memory-fallback", "per_process")
-    assert result["status"] == "refused" and result["error"]["where"] == "network_proxy" and says in result["error"]["value"], result["error"]
+    assert result["status"] == "refused" and result["error"]["where"] == "network_proxy" and words in result["error"]["value"], result["error"]
 
 
-def test_an_entry_at_the_proxy_s_port_works_beside_it(here):
-    result = run(here, f"say(a=attempt(connect, '{API}:7001', b' '), b=attempt(dial, '{API}', 3128))", f"{API}:7001", f"{API}:3128")
-    answers = said(result)
+def test_entry_at_proxy_s_port_works(here):
+    result = run(here, f"report(a=attempt(connect, '{API}:7001', b' '), b=attempt(dial, '{API}', 3128))", f"{API}:7001", f"{API}:3128")
+    answers = reported(result)
     assert "hello" in answers["a"] and answers["b"] in ("ConnectionResetError", "EOFError")  # nobody is at the host's

@@ -8,18 +8,18 @@ import pytest
 import test_network
 import test_network_entries
 import test_network_proxy
-from leftovers import gone, name_of
+from leftovers import name_of, remaining
 from shared_keeper import children, is_alive, kill
-from test_network import API, TRY, said
+from test_network import API, TRY, reported
 
 # Those that look at a keeper of their own, or at what comes before any start.
 NOT_HERE = {
-    "test_a_proxy_that_is_killed_ends_the_run", "test_the_proxy_dies_with_its_keeper_and_with_its_run",
-    "test_a_program_that_is_over_has_no_network_any_more", "test_the_proxy_has_no_rights_no_files_and_a_filter",
-    "test_the_proxy_has_nothing_of_the_keeper_s_memory", "test_runs_at_once_have_a_proxy_each",
-    "test_an_entry_that_is_none_is_refused_by_name", "test_hosts_and_the_host_s_network_contradict_each_other",
-    "test_the_audit_line_has_hosts_and_sums_but_no_paths", "test_an_object_that_is_no_entry_is_refused",
-    "test_a_proxy_that_leads_nowhere_is_refused",
+    "test_killed_proxy_ends_run", "test_proxy_dies_with_its_keeper_and_with_its_run",
+    "test_ended_program_has_no_network", "test_proxy_has_no_capabilities_no_files_and_filter",
+    "test_proxy_has_nothing_of_keeper_s_memory", "test_concurrent_runs_have_separate_proxies",
+    "test_malformed_entry_is_refused_by_name", "test_host_list_and_host_network_exclude_each_other",
+    "test_audit_line_has_hosts_and_sums_but_no_paths", "test_malformed_entry_object_is_refused",
+    "test_proxy_without_reachable_host_is_refused",
 }  # fmt: skip
 for module in (test_network, test_network_entries, test_network_proxy):
     globals().update({name: f for name, f in vars(module).items() if name.startswith("test_") and name not in NOT_HERE})
@@ -46,7 +46,7 @@ def here(remit, world, keepers):
     return keepers[remit.label]
 
 
-FETCH = TRY + f"say(a=fetch('http://{API}/'))"
+FETCH = TRY + f"report(a=fetch('http://{API}/'))"
 
 
 def by_name(here, name):
@@ -64,22 +64,22 @@ def flags_for(here, *hosts):
     return ("--python", network_here.PYTHON, *network_here.PATIENT, *named, *(() if here.by_root else network_here.FALLBACK))
 
 
-def test_the_first_run_is_cold_and_reaches_its_host_too(remit, world):
+def test_first_run_is_cold_and_reaches_its_host(remit, world):
     here = world.warm(remit)
     result = here.keeper.json(FETCH, *flags_for(here, f"{API}:80"))
-    assert API in said(result)["a"] and result["start"] == "cold"
+    assert API in reported(result)["a"] and result["start"] == "cold"
     here.keeper.close()
 
 
-def test_different_lists_never_share_a_child(here):
-    code = TRY + f"say(api=attempt(fetch, 'http://{API}/'), listed=attempt(fetch, 'http://listed.example.com/'))"
+def test_different_host_lists_do_not_share_child(here):
+    code = TRY + f"report(api=attempt(fetch, 'http://{API}/'), listed=attempt(fetch, 'http://listed.example.com/'))"
     for _ in range(2):
         for host in (API, "listed.example.com"):
-            answers = said(here.allow(code, f"{host}:80"))
+            answers = reported(here.allow(code, f"{host}:80"))
             assert [API in answers["api"], "listed" in answers["listed"]] == [host == API, host != API]
 
 
-def test_the_keeper_itself_stands_in_a_network_without_any_device(here):
+def test_keeper_s_network_has_only_loopback(here):
     here.allow(FETCH, f"{API}:80")
     proxy_launcher = proxy_launcher_of(here)
     with open(f"/proc/{here.keeper.pid}/net/dev") as f:
@@ -89,20 +89,20 @@ def test_the_keeper_itself_stands_in_a_network_without_any_device(here):
     assert os.readlink(f"/proc/{proxy_launcher}/ns/net") != os.readlink(f"/proc/{here.keeper.pid}/ns/net")
 
 
-def test_a_waiting_child_whose_proxy_dies_is_replaced(here):
+def test_warm_child_is_replaced_if_its_proxy_dies(here):
     here.allow(FETCH, f"{API}:80")
     here.keeper.until(here.keeper.is_full)
     old = by_name(here, "remit-proxy")
     for pid in old:
         kill(pid)
     here.keeper.until(lambda: not set(old) & set(by_name(here, "remit-proxy")))
-    assert API in said(here.allow(FETCH, f"{API}:80"))["a"]
+    assert API in reported(here.allow(FETCH, f"{API}:80"))["a"]
 
 
-def test_without_its_proxy_launcher_a_keeper_refuses_hosts_and_serves_others(remit, world):
+def test_keeper_without_proxy_launcher_refuses_hosts_and_serves_others(remit, world):
     here = world.warm(remit)
     flags = flags_for(here, f"{API}:80")
-    said(here.keeper.warm(FETCH, *flags))
+    reported(here.keeper.warm(FETCH, *flags))
     proxy_launcher = proxy_launcher_of(here)
     os.kill(proxy_launcher, signal.SIGKILL)
     here.keeper.until(lambda: not by_name(here, "remit-launcher"))
@@ -114,11 +114,11 @@ def test_without_its_proxy_launcher_a_keeper_refuses_hosts_and_serves_others(rem
     here.keeper.close()
 
 
-def test_nothing_is_left_when_the_keeper_dies(remit, world):
+def test_killed_keeper_leaves_no_proxy_processes(remit, world):
     here = world.warm(remit)
-    said(here.allow(FETCH, f"{API}:80"))
+    reported(here.allow(FETCH, f"{API}:80"))
     here.keeper.until(lambda: {"remit-proxy", "remit-launcher"} <= {name_of(pid) for pid in here.keeper.family()})
     family = here.keeper.family()
     os.kill(here.keeper.pid, signal.SIGKILL)
     here.keeper.process.wait()
-    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
+    assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []

@@ -45,7 +45,7 @@ def index(remit, stage):
         yield served
 
 
-def test_missing_module_has_a_package_and_a_remedy(start):
+def test_missing_module_has_package_and_remedy(start):
     assert advice(start(CODE)) == (MODULE, REMEDY)
     assert advice(start(f"import {MODULE}.part")) == (MODULE, REMEDY)
     package, remedy = advice(start("import Stemmer"))
@@ -53,7 +53,7 @@ def test_missing_module_has_a_package_and_a_remedy(start):
 
 
 @pytest.mark.parametrize("module", [MODULE, "Stemmer"])
-def test_missing_module_is_there_when_the_advice_is_followed(remit, index, module):
+def test_missing_module_is_found_after_following_advice(remit, index, module):
     cache = {"XDG_CACHE_HOME": str(remit.folder / f"cache-{module}")}
     (remit.folder / f"cache-{module}").mkdir(mode=0o700)
     remit.own(remit.folder / f"cache-{module}")
@@ -91,18 +91,18 @@ def test_missing_module_is_there_when_the_advice_is_followed(remit, index, modul
         "class E(ModuleNotFoundError):\n    name = property(lambda self: 1 / 0)\nraise E()",
     ],
 )
-def test_missing_module_gets_no_advice_where_none_would_help(any_remit, code):
+def test_missing_module_gets_no_advice_if_none_would_help(any_remit, code):
     result = any_remit.json(code, "--python", PYTHON)
     assert result["status"] == "error" and advice(result) == (None, None), result["error"]
 
 
-def test_missing_module_behind_another_import_error_is_found(any_remit):
+def test_missing_module_is_found_through_other_import_error(any_remit):
     """As pandas reports that openpyxl is missing."""
     code = f"try:\n    {CODE}\nexcept ImportError as e:\n    raise ImportError('use pip') from e"
     assert advice(any_remit.json(code, "--python", PYTHON)) == (MODULE, REMEDY)
 
 
-def test_missing_module_gets_no_advice_that_the_policy_would_refuse(remit):
+def test_missing_module_gets_no_advice_refused_by_policy(remit):
     def asked(*flags):
         return advice(remit.json(CODE, "--python", PYTHON, *flags))
 
@@ -112,7 +112,7 @@ def test_missing_module_gets_no_advice_that_the_policy_would_refuse(remit):
     assert asked("--tier", "static") == (MODULE, REMEDY)
 
 
-def test_missing_module_claims_of_a_hostile_program_are_checked(remit):
+def test_missing_module_claims_are_validated(remit):
     """The package and the sentence are the keeper's; a module's name is a plain word or ignored."""
     lies = "'package', 'evil', 'remedy', 'run me'"
     for name, want in ((MODULE, (MODULE, REMEDY)), ("x\\x1b]0;y\\x07", (None, None)), ("a b", (None, None)), ("a" * 65, (None, None))):
@@ -124,7 +124,7 @@ def test_missing_module_claims_of_a_hostile_program_are_checked(remit):
 # ---- where it is read ----
 
 
-def test_missing_module_on_the_terminal(remit):
+def test_missing_module_advice_is_printed_at_terminal(remit):
     done = remit("run", "--python", PYTHON, "-c", CODE)
     assert done.returncode == 1 and done.stderr.endswith(f"ModuleNotFoundError: No module named '{MODULE}'\nremit: {REMEDY}\n")
     assert remit("run", "--python", PYTHON, "-c", "import json.nothing").stderr.count("remit:") == 0
@@ -132,20 +132,20 @@ def test_missing_module_on_the_terminal(remit):
     assert done.stdout == "goes on\n" and done.stderr.endswith(f"remit: {REMEDY}\n")
 
 
-def test_missing_module_in_a_batch(any_remit):
+def test_missing_module_advice_is_in_batch_result(any_remit):
     (found,) = batch(any_remit, {"code": CODE}, flags=["--python", PYTHON])
     assert advice(found) == (MODULE, REMEDY)
 
 
-def test_missing_module_for_models_over_mcp(any_remit):
+def test_missing_module_advice_reaches_mcp_client(any_remit):
     peer = Peer(any_remit)
     answer = peer.call("run_python", code=CODE)
     assert answer["isError"] and answer["structuredContent"]["error"]["remedy"] == REMEDY
     assert json.loads(answer["content"][0]["text"])["error"]["remedy"] == REMEDY
-    assert peer.leave() == 0
+    assert peer.close() == 0
 
 
-def test_missing_module_over_http_and_for_clients_of_e2b(stage):
+def test_missing_module_advice_reaches_http_and_e2b_clients(stage):
     with serve(make_remit(users()[-1], stage)) as served:
         assert advice(served.run(CODE)) == (MODULE, REMEDY)
         with boxed(served) as box:

@@ -16,7 +16,7 @@ import network_here
 import package_index
 import pytest
 from conftest import PYTHON, enforced, skip_or_fail
-from leftovers import gone, processes
+from leftovers import processes, remaining
 from network_world import METADATA, PUBLIC
 from package_index import Wheel
 from session_client import SessionClient
@@ -94,7 +94,7 @@ def reason(result, status="install_failed"):
 # ---- what is named is there ----
 
 
-def test_a_package_and_what_it_needs_are_there_and_only_read(shop, index, covers):
+def test_package_and_dependencies_are_importable_and_read_only(shop, index, covers):
     code = ASK + """
 import os
 for path in ("/.remit/packages/x", "/.remit/packages/demo_pkg/__init__.py"):
@@ -120,18 +120,18 @@ print(os.path.exists("/.remit/packages/demo_pkg/.hidden"), oct(os.stat("/.remit/
     assert package_layer["wheels"] == ["demo.pkg==1.0", "dep-one==1.5"]
 
 
-def test_compiled_once(shop):
+def test_package_is_compiled_once(shop):
     code = "import demo_pkg, os; print(demo_pkg.__cached__, os.path.exists(demo_pkg.__cached__))"
     lines = shop.json(code, "--package", "demo-pkg")["stdout"].split()
     assert lines[0].startswith(INSIDE) and lines[1] == "True"
 
 
-def test_the_standard_library_goes_before_and_what_is_installed_behind(shop):
+def test_packages_follow_standard_library_and_precede_site_packages(shop):
     code = "import sys; p = sys.path; print(p.index('/.remit/packages') > max(i for i, e in enumerate(p) if e.endswith('lib-dynload')), all('dist-packages' in e or 'site-packages' in e for e in p[p.index('/.remit/packages') + 1:]))"
     assert shop.json(code, "--package", "dep_one")["stdout"] == "True True\n"
 
 
-def test_the_tier_without_namespaces(shop, covers):
+def test_landlock_tier_has_packages(shop, covers):
     result = shop.json(ASK, "--package", "demo-pkg", "--preset", "landlock")
     if shop.remit.by_root:
         assert "root's packages" in reason(result, "refused")
@@ -144,7 +144,7 @@ def test_the_tier_without_namespaces(shop, covers):
     assert denied["error"]["name"] == "PermissionError"
 
 
-def test_what_is_only_checked(shop, covers):
+def test_static_tier_checks_imports_of_packages(shop, covers):
     """Whether a module is there is part of the check."""
     assert shop.json("import demo_pkg", "--package", "demo-pkg", "--tier", "static")["status"] == "ok"
     assert shop.json("import demo_pkg", "--tier", "static")["status"] == "rejected"
@@ -155,7 +155,7 @@ def test_what_is_only_checked(shop, covers):
 # ---- warm ----
 
 
-def test_versions_of_a_preloaded_module_do_not_meet(shop):
+def test_preloaded_versions_of_module_are_separate(shop):
     """Two versions of one module, both preloaded, in one keeper: no program sees the other's."""
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
     code = "import sys; print('dep_one' in sys.modules, __import__('dep_one').one)"
@@ -201,7 +201,7 @@ def preloads(shop):
     return ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
 
 
-def test_preload_of_a_package_is_imported_in_the_jail(shop, preloads):
+def test_preload_from_package_is_imported_in_jail(shop, preloads):
     """By a zygote they could signal the keeper, start processes that outlive it, and take memory that nobody counts."""
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         code = "import preload_kind as m, os; print(m.may, m.forked, os.getpid())"
@@ -224,7 +224,7 @@ def proc_stat(pid: int) -> tuple[str, int]:
     return words[0], int(words[11]) + int(words[12])
 
 
-def test_packages_imported_ahead_of_programs_take_little_memory_and_no_time(shop, preloads):
+def test_preloaded_packages_use_little_memory_and_no_cpu_time(shop, preloads):
     """Nothing of a policy counts what foreign code does while it waits for a program, and no key of a server pays for it."""
     flags = (*preloads, "--package", "preload_spins", "--preload", "preload_spins", "--memory", "400M")
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
@@ -250,13 +250,13 @@ def test_packages_imported_ahead_of_programs_take_little_memory_and_no_time(shop
         ("preload_missing", "importing preload_missing failed: ModuleNotFoundError"),
     ],
 )
-def test_a_preload_that_fails_in_the_jail_is_refused_by_name(shop, preloads, module, words):
+def test_failing_preload_from_package_is_refused_by_name(shop, preloads, module, words):
     result = shop.json("print('ran')", *preloads, "--package", "preload_kind", "--package", module.replace("missing", "kind"), "--preload", module)
     assert words in reason(result, "refused") and result["stdout"] == "", result
     assert result["error"]["remedy"].startswith("Remove the module from preload"), result["error"]
 
 
-def test_a_shared_keeper_installs_for_all(shop, index):
+def test_shared_keeper_installs_once_for_all(shop, index):
     asked = len(index.asked)
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         results = []
@@ -272,20 +272,20 @@ def test_a_shared_keeper_installs_for_all(shop, index):
         assert sum(pool["target"] > 0 for pool in keeper.status()["pools"]) <= 2
 
 
-def test_a_session_has_packages(shop):
+def test_session_has_packages(shop):
     policy = {"python": PYTHON, "package_index": shop.index.url, "packages": ["demo-pkg"]}
     client = SessionClient(shop.remit, {**shop.env, "REMIT_KEEPER": ""})
     try:
         client.open(policy=policy)
         client.run("import demo_pkg")
         assert client.run("print(demo_pkg.value)")["stdout"] == "43\n"
-        failed = client.ask("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
+        failed = client.request("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
         assert "No matching distribution" in failed["failed"]["message"], failed
     finally:
         client.leave()
 
 
-def test_what_is_in_use_is_not_pruned(shop):
+def test_package_in_use_is_not_pruned(shop):
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder), "--package", "dep_one")
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         assert keeper.json("import dep_one", *flags)["status"] == "ok"
@@ -298,7 +298,7 @@ def test_what_is_in_use_is_not_pruned(shop):
 # ---- sources of packages ----
 
 
-def test_offline_from_a_folder(shop, index):
+def test_packages_are_installed_offline_from_folder(shop, index):
     asked = len(index.asked)
     flags = ("--offline", "--find-links", index.folder)
     result = shop.json(ASK, *flags, "--package", "demo-pkg")
@@ -306,7 +306,7 @@ def test_offline_from_a_folder(shop, index):
     assert "No matching distribution found for nothing" in reason(shop.json("print(1)", *flags, "--package", "nothing"))
 
 
-def test_a_folder_beside_the_index(shop, stage):
+def test_folder_adds_to_index(shop, stage):
     folder = stage / f"more-{shop.remit.label}"
     Wheel("extra_one", requires=("dep_one==1.5",)).add("extra_one.py", "import dep_one; v = dep_one.one").write(folder)
     flags = ("--find-links", folder, "--package", "extra_one")
@@ -316,7 +316,7 @@ def test_a_folder_beside_the_index(shop, stage):
     assert shop.json("import extra_one; print(extra_one.v)", *flags)["stdout"] == "2\n"
 
 
-def test_files_and_addresses_by_name(shop, index):
+def test_packages_are_installed_from_files_and_addresses(shop, index):
     path = index.folder / "dep_one-1.5-py3-none-any.whl"
     code = "import dep_one; print(dep_one.one)"
     assert shop.json(code, "--package-direct", path, "--offline")["stdout"] == "1\n"
@@ -325,13 +325,13 @@ def test_files_and_addresses_by_name(shop, index):
 
 
 @pytest.mark.parametrize("text", ["-r/etc/passwd", "https://example.com/x.whl", "x @ https://example.com/x", "./x", "/x.whl", "x;y"])
-def test_what_would_choose_where_code_comes_from_is_refused(any_remit, text):
+def test_package_that_names_its_source_is_refused(any_remit, text):
     result = any_remit.json("print(1)", "--python", PYTHON, f"--package={text}")
     assert "looks like" in reason(result, "refused") or "marker" in reason(result, "refused")
     assert result["error"]["where"] == "packages" and result["error"]["remedy"]
 
 
-def test_an_index_cannot_lead_to_hosts_of_ours(shop, index, stage):
+def test_index_cannot_redirect_to_local_hosts(shop, index, stage):
     """It names an address of this machine: only the policy can do that."""
     with package_index.serve(stage / f"elsewhere-{shop.remit.label}") as other:
         Wheel("far_one").add("far_one.py").write(other.folder)
@@ -362,7 +362,7 @@ def world(stage):
         yield w
 
 
-def test_the_index_is_asked_where_its_files_are(remit, index, world, request):
+def test_index_and_file_hosts_are_reached_by_tls(remit, index, world, request):
     here = Shop(world.inside(remit), index, request.node.name.partition("[")[0])
     source = ("--python", PYTHON, "--index-url", "https://api.example.com/simple/")
     mark = world.mark()
@@ -380,7 +380,7 @@ def test_the_index_is_asked_where_its_files_are(remit, index, world, request):
     shutil.rmtree(here.cache, ignore_errors=True)
 
 
-def test_an_index_with_a_password_is_refused(any_remit):
+def test_index_with_password_is_refused(any_remit):
     result = any_remit.json("1", "--python", PYTHON, "--package", "x", "--index-url", "https://me:word@example.com/")
     assert "password" in reason(result, "refused") and "word@" not in json.dumps(result["error"])
 
@@ -388,7 +388,7 @@ def test_an_index_with_a_password_is_refused(any_remit):
 # ---- failing ----
 
 
-def test_a_failure_says_why_and_is_remembered_and_nothing_runs(shop, index):
+def test_failed_installation_gives_reason_and_is_cached(shop, index):
     flags = ("--package", "demo-pkg==9")
     why = reason(shop.json("print('ran')", *flags))
     assert "No matching distribution found for demo-pkg==9" in why
@@ -403,7 +403,7 @@ def test_a_failure_says_why_and_is_remembered_and_nothing_runs(shop, index):
     assert len(index.asked) > asked
 
 
-def test_a_python_without_pip(shop):
+def test_python_without_pip_uses_bundled_wheel(shop):
     """The wheel that came with it is used; without one the remedy is said."""
     venv = shop.remit.folder / "venv"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True)
@@ -421,7 +421,7 @@ def test_a_python_without_pip(shop):
     assert shop.json(ASK, "--package", "demo-pkg", source=source)["stdout"].startswith("43 ")
 
 
-def test_too_much(shop, stage):
+def test_package_size_is_limited(shop, stage):
     folder = stage / f"big-{shop.remit.label}"
     Wheel("big_one").add("big_one.bin", b"\0" * (8 << 20)).write(folder)
     Wheel("slow_one").add("slow_one.py").write(folder)
@@ -432,7 +432,7 @@ def test_too_much(shop, stage):
     assert shop.json("import slow_one", *flags[:-3], "--package", "big_one")["error"]["name"] == "ModuleNotFoundError"
 
 
-def test_too_many_files(any_remit, index, request):
+def test_package_files_are_limited_in_number(any_remit, index, request):
     shop = Shop(any_remit, index, request.node.name)
     wheel = Wheel("many_files")
     for i in range(100_000):
@@ -448,7 +448,7 @@ def test_too_many_files(any_remit, index, request):
 # ---- hostile packages ----
 
 
-def test_names_and_modes_of_a_wheel_mean_nothing_outside(shop, stage):
+def test_hostile_names_and_modes_of_wheel_have_no_effect(shop, stage):
     folder = stage / f"hostile-{shop.remit.label}"
     Wheel("up_one").add("../../../../../../../../tmp/up_one_was_here", "x").add("up_one.py").write(folder)
     Wheel("link_one").add("link_one.py").add("link_one_secret", "/etc/passwd", mode=0o120777).write(folder)
@@ -465,7 +465,7 @@ def test_names_and_modes_of_a_wheel_mean_nothing_outside(shop, stage):
     assert mode["stdout"] == "False 0o100555 x\n", mode
 
 
-def test_pth_files_do_nothing(shop, stage):
+def test_pth_files_have_no_effect(shop, stage):
     folder = stage / f"pth-{shop.remit.label}"
     Wheel("pth_one").add("pth_one.py").add("pth_one.pth", "import sys; sys.planted = 1\n/tmp\n").add(
         "sitecustomize.py", "import sys; sys.planted = 1"
@@ -498,7 +498,7 @@ def build_wheel(folder, settings=None, metadata=None):
 """
 
 
-def test_sources_are_built_only_by_permission_and_in_the_jail(shop, stage):
+def test_source_build_needs_permission_and_is_jailed(shop, stage):
     """A build that tries what it can: it reaches what any code in a jail reaches."""
     folder = stage / f"sources-{shop.remit.label}"
     secret = shop.remit.file("secret", "the secret")
@@ -533,7 +533,7 @@ def test_a_failed_build_says_what_the_build_said(shop, stage):
 # ---- together, and in the middle ----
 
 
-def test_two_at_once_install_once(shop, index, stage):
+def test_concurrent_runs_install_once(shop, index, stage):
     name = f"once_{shop.remit.label}"
     Wheel(name).add(f"{name}.py", "v = 7").write(index.folder)
     asked = len(index.asked)
@@ -551,14 +551,14 @@ def test_two_at_once_install_once(shop, index, stage):
     assert len(shop.downloads(asked)) == 1
 
 
-@pytest.mark.parametrize("whom", ["client", "keeper"])
-def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
+@pytest.mark.parametrize("victim", ["client", "keeper"])
+def test_killed_installation_leaves_nothing_usable(shop, index, victim):
     index.delay.set()
     asked = len(index.asked)
     process = shop.remit.popen("run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE)
     try:
         until(lambda: shop.downloads(asked))
-        if whom == "client":
+        if victim == "client":
             process.kill()
         else:
             # With the first others die, before it is their turn.
@@ -569,13 +569,13 @@ def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
         assert process.communicate(timeout=60)[0] == b""
     finally:
         index.delay.clear()
-    assert not gone(lambda: processes(shop.remit.command))
+    assert not remaining(lambda: processes(shop.remit.command))
     assert shop.package_layers() == []
     assert shop.json(ASK, "--package", "demo-pkg")["stdout"].startswith("43 ")
     assert list(shop.store.glob("new/*")) == []
 
 
-def test_an_interrupt_ends_it(shop, index):
+def test_interrupt_ends_installation(shop, index):
     index.delay.set()
     asked = len(index.asked)
     process = shop.remit.popen(
@@ -588,11 +588,11 @@ def test_an_interrupt_ends_it(shop, index):
     finally:
         index.delay.clear()
     assert out == b"" and process.returncode == 130, err
-    assert not gone(lambda: processes(shop.remit.command))
+    assert not remaining(lambda: processes(shop.remit.command))
     assert list((shop.store / "failed").glob("*")) == []
 
 
-def test_it_has_its_own_time(shop, index):
+def test_installation_has_separate_timeout(shop, index):
     index.delay.set()
     try:
         result = shop.json("1", "--package", "demo-pkg", "--package-time", "3s")
@@ -601,7 +601,7 @@ def test_it_has_its_own_time(shop, index):
     assert "package_time" in reason(result) and "--package-time" in result["error"]["remedy"]
 
 
-def test_time_that_was_too_short_for_one_is_not_held_against_another(shop, index):
+def test_short_package_time_does_not_affect_other_runs(shop, index):
     """Neither afterwards, when failures are remembered, nor for a run that waits for the same installation."""
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         index.delay.set()
@@ -621,7 +621,7 @@ def test_time_that_was_too_short_for_one_is_not_held_against_another(shop, index
         assert waits["status"] == "ok", waits
 
 
-def test_what_was_changed_on_disk_is_installed_again(shop, index):
+def test_modified_package_is_installed_again(shop, index):
     code = "import dep_one; print(dep_one.one)"
     assert shop.json(code, "--package", "dep_one")["stdout"] == "2\n"
     (path,) = shop.store.glob("layers/*/site/dep_one.py")
@@ -638,7 +638,7 @@ def test_what_was_changed_on_disk_is_installed_again(shop, index):
 # ---- for people ----
 
 
-def test_progress_on_a_terminal_only(shop):
+def test_progress_is_shown_only_on_terminal(shop):
     leader, follower = pty.openpty()
     process = shop.remit.popen(
         "run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env=shop.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=follower
@@ -659,7 +659,7 @@ def test_progress_on_a_terminal_only(shop):
     assert quiet.stderr == "" and quiet.stdout == "ran\n"
 
 
-def test_prune_to_a_size_removes_what_was_used_longest_ago(shop):
+def test_prune_to_size_removes_least_recently_used(shop):
     for wanted in ("dep_one<2", "dep_one>=2"):
         assert shop.json("1", *shop.source, "--package", wanted)["status"] == "ok"
     old, new = sorted((row["used"], row["id"]) for row in json.loads(shop("packages", "list", "--json").stdout))
@@ -672,7 +672,7 @@ def test_prune_to_a_size_removes_what_was_used_longest_ago(shop):
     assert shop.json("import dep_one; print(dep_one.one)", *shop.source, "--package", "dep_one<2")["stdout"] == "1\n"
 
 
-def test_list_and_prune(shop):
+def test_packages_are_listed_and_pruned(shop):
     assert shop("packages").stdout == ""
     assert shop.json("1", "--package", "demo-pkg")["status"] == "ok"
     assert shop.json("1", "--package", "dep_one==1.5")["status"] == "ok"
@@ -711,7 +711,7 @@ def test_prune_removes_package_layers_of_the_first_version(shop):
 # ---- the real one ----
 
 
-def test_packages_of_the_real_index(any_remit, stage, request):
+def test_package_of_real_index_is_installed(any_remit, stage, request):
     """By way of loopback, since the address of the real one here may be anything."""
     found = subprocess.run(
         [PYTHON, "-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"], text=True, capture_output=True, check=True

@@ -27,14 +27,14 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_runs_unmodified(remit, name):
+def test_scientific_program_runs_unmodified(remit, name):
     result = remit.json(PROGRAMS[name], "--preset", "scientific")
     assert result["status"] == "ok", (result["stderr"], result["error"])
     assert result["stdout"].replace("Agg", "agg") == EXPECTED[name]
     assert result["stderr"] == ""
 
 
-def test_the_font_list_is_there_already(remit):
+def test_font_list_is_prebuilt(remit):
     """No run builds its own, which takes seconds and wants fc-list."""
     code = "import os; print(os.listdir(os.environ['MPLCONFIGDIR']))\nimport logging; logging.basicConfig(level=logging.DEBUG)\nimport matplotlib.font_manager"
     result = remit.json(code, "--preset", "scientific")

@@ -76,24 +76,24 @@ def request(s, path: str, body: dict, **headers) -> http.client.HTTPResponse:
     return connection.getresponse()
 
 
-def test_a_run_goes_through_tls(proxied):
+def test_run_works_through_tls_proxy(proxied):
     answer = request(proxied, "/v1/runs", {"code": "print(6 * 7)"}, Origin=f"https://{HOST}:{proxied.tls_port}")
     assert answer.status == 200 and json.load(answer)["stdout"] == "42\n"
     assert request(proxied, "/v1/runs", {"code": "1"}, Origin="https://elsewhere.example").status == 403
     assert request(proxied, "/v1/runs", {"code": "1"}, Authorization="Bearer no").status == 401
 
 
-def test_output_comes_as_it_is_written_and_who_leaves_ends_the_run(proxied):
+def test_output_is_streamed_through_proxy_and_leaving_ends_run(proxied):
     code = "import time\nprint('first', flush=True)\ntime.sleep(60)"
     answer = request(proxied, "/v1/runs", {"code": code, "stream": "ndjson"})
     seen = b""
     while b"first" not in seen:
         seen += answer.readline()
     answer.close()
-    proxied.wait_for_no_rooms()
+    proxied.wait_for_no_hosted_sessions()
 
 
-def test_the_units_are_well_written():
+def test_systemd_units_are_valid():
     if not shutil.which("systemd-analyze"):
         skip_or_fail("systemd-analyze is not installed")
     for unit in sorted((ROOT / "share" / "systemd").glob("*.service")):
@@ -105,10 +105,10 @@ def test_the_units_are_well_written():
         assert not wrong, wrong
 
 
-def test_the_image_s_recipe_names_what_is_there(remit):
+def test_image_recipe_names_existing_files_and_options(remit):
     recipe = (ROOT / "share" / "container" / "Containerfile").read_text()
     (command,) = re.findall(r"^CMD (\[.*\])$", recipe, re.M)
     flags = [word for word in json.loads(command) if word.startswith("--")]
-    said = remit("serve", "--help").stdout
-    assert flags and all(flag in said for flag in flags), said
+    shown = remit("serve", "--help").stdout
+    assert flags and all(flag in shown for flag in flags), shown
     assert re.findall(r"RUN (tools/\S+)", recipe) == ["tools/setup.sh"] and (ROOT / "tools" / "setup.sh").exists()

@@ -30,7 +30,7 @@ RESULT = ROOT / "docs" / "reference" / "result.md"
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
 
 
-def test_the_comparison_can_fail():
+def test_comparison_can_fail():
     assert shows("a\n...\nb\n", "a\nx\ny\nb\n") and shows("a\n...\n", "a\n") and shows("v ...\n", "v 1\n") and shows("N left\n", "12 left\n")
     assert not shows("a\n...\nb\n", "a\nx\n") and not shows("a\n", "a\nb\n") and not shows("", "a\n") and not shows("N left\n", "N left\n")
 
@@ -64,7 +64,7 @@ def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_command_of_the_documents_runs(remit, checkout, path):
+def test_every_command_in_documents_runs(remit, checkout, path):
     """In order and in one folder, as a reader would type them."""
     for block in commands(path):
         if block.not_run:
@@ -75,21 +75,21 @@ def test_every_command_of_the_documents_runs(remit, checkout, path):
 
 
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_what_changes_the_machine_is_left_out(path):
+def test_only_commands_that_change_machine_are_skipped(path):
     for block in commands(path):
         if block.not_run:
             for line in block.text.splitlines():
                 assert line.startswith(MAY_BE_LEFT_OUT), f"{path.name}:{block.line}: {line}"
 
 
-def test_the_demo_is_the_one_shown(remit, checkout):
+def test_demo_output_is_as_shown(remit, checkout):
     # Refusals go to stderr, and the reader sees both.
     done = run_block(remit, checkout, ["sh", "-c", "examples/demo.sh build/remit 2>&1"])
     assert done.returncode == 0, done
     assert shows(demo_output(ROOT / "README.md"), done.stdout), done.stdout
 
 
-def test_the_result_shown_is_like_a_real_one(any_remit):
+def test_shown_result_is_like_real_one(any_remit):
     (shown,) = [json.loads(b.text) for b in blocks(RESULT) if b.kind == "json"]
     real = any_remit.json("print(6 * 7)")
     assert list(shown) == list(real)
@@ -127,7 +127,7 @@ def statuses() -> list[tuple[str, str, str]]:
 EXIT_WORDS = {"OWN_CODE": "the program's", "SIGNAL_CODE": "128 + signal"}
 
 
-def test_every_status_is_in_the_reference_and_the_man_page():
+def test_every_status_is_in_reference_and_man_page():
     reference, man = RESULT.read_text(), (ROOT / "man" / "remit.1.scd.in").read_text()
     assert len(statuses()) == 14
     for name, code, sentence in statuses():
@@ -144,7 +144,7 @@ def man_page(name: str) -> str:
     return re.sub(".\x08", "", shown.decode())
 
 
-def test_every_field_is_in_the_man_page(any_remit):
+def test_every_field_is_in_man_page(any_remit):
     text = man_page("remit-policy.5")
     for field in ("preset", *json.loads(any_remit("policy").stdout)):
         assert re.search(rf"^ +{field} \(", text, re.M), field
@@ -163,7 +163,7 @@ def test_every_mechanism_and_tier_is_explained():
 
 
 @pytest.mark.parametrize("name", ["remit.1", "remit-policy.5"])
-def test_the_man_pages_are_made_and_clean(name):
+def test_man_pages_are_built_without_warnings(name):
     path = BUILD / "man" / name
     if not path.exists():
         skip_or_fail(f"{path} is not built")
@@ -173,7 +173,7 @@ def test_the_man_pages_are_made_and_clean(name):
     assert wrong == []
 
 
-def test_the_man_page_has_every_variable():
+def test_every_environment_variable_is_in_man_page():
     page = (ROOT / "man" / "remit.1.scd.in").read_text()
     own = {"REMIT_HOLES", "REMIT_DEADLINES", "REMIT_FAIL_STEP"}  # only in test builds
     for path in (ROOT / "src").rglob("*.c"):
@@ -181,7 +181,7 @@ def test_the_man_page_has_every_variable():
             assert name in own or f"*{name}*" in page, name
 
 
-def test_every_stage_is_in_the_guide():
+def test_every_stage_is_in_guide():
     guide = (ROOT / "CONTRIBUTING.md").read_text()
     lists = rows("tests/run.py", r"(?m)^(?:STAGES|LONGER) = \((.*)\)$")
     assert re.findall(r"^\| `(\w+)` \|", guide, re.M) == re.findall(r'"(\w+)"', " ".join(lists))
@@ -190,7 +190,7 @@ def test_every_stage_is_in_the_guide():
 # ---- docs/reference/inside.md against tests/e2e/jail/test_inside.py ----
 
 
-def test_the_documented_environment_is_the_tested_one():
+def test_documented_environment_is_tested_one():
     inside = (ROOT / "docs" / "reference" / "inside.md").read_text()
     source = (ROOT / "tests" / "e2e" / "jail" / "test_inside.py").read_text()
     body = source[source.index("assert env == {") : source.index("}", source.index("assert env == {"))]
@@ -229,7 +229,7 @@ def test_what_works_and_fails_inside_is_as_documented(remit):
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_file_that_is_named_exists(path):
+def test_every_referenced_file_exists(path):
     text = path.read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (path.parent / link).exists(), link
@@ -238,7 +238,7 @@ def test_every_file_that_is_named_exists(path):
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_test_that_is_named_exists(path):
+def test_every_referenced_test_exists(path):
     for name, test in re.findall(r"`(tests/[\w./-]+)::(\w+)`", path.read_text()):
         assert re.search(rf"\b{test}\(", (ROOT / name).read_text()), f"{name}::{test}"
 

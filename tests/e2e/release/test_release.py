@@ -7,7 +7,7 @@ import subprocess
 from conftest import ROOT
 
 
-def test_the_release_binary_knows_no_holes(remit):
+def test_release_binary_has_no_holes_option(remit):
     for path in (pathlib.Path(remit.command), pathlib.Path(remit.command).parent / "runtime" / "_remit.abi3.so"):
         assert b"REMIT_HOLES" not in path.read_bytes()
     env = {"REMIT_HOLES": "seccomp,landlock,mount_namespace,network_namespace"}
@@ -19,13 +19,13 @@ def test_the_release_binary_knows_no_holes(remit):
     assert result["error"]["name"] == "FileNotFoundError"
 
 
-def test_the_test_build_can(remit):
+def test_build_has_holes_option(remit):
     """Or the line above would prove nothing."""
     holes = os.environ.get("REMIT_HOLES_BUILD", str(ROOT / "build-holes" / "remit"))
     assert b"REMIT_HOLES" in pathlib.Path(holes).read_bytes()
 
 
-def test_only_the_public_names_are_exported():
+def test_library_exports_only_public_names():
     library = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent / "libremit.so"
     names = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in names.splitlines()}

@@ -62,7 +62,7 @@ def served(small):
 # ---- what is not in it ----
 
 
-def test_each_build_says_what_is_in_it(small, full):
+def test_build_reports_whether_it_has_foreign_apis(small, full):
     for remit, sentence, word, yes in ((small, WITHOUT, "without", False), (full, WITH, "with", True)):
         assert remit("--version").stdout.endswith(f", {word} the APIs of E2B, SandboxFusion and Piston\n")
         for shown in (remit("serve", "--help"), remit("doctor")):
@@ -71,7 +71,7 @@ def test_each_build_says_what_is_in_it(small, full):
         assert json.loads(remit("doctor", "--json").stdout)["foreign_apis"] is yes
 
 
-def test_the_openapi_document_has_only_what_is_there(served, full):
+def test_openapi_document_has_only_existing_routes(served, full):
     def document(one) -> tuple[str, set[str], set[str]]:
         shown = one.json("GET", "/v1/openapi.json")
         return shown["info"]["description"], set(shown["paths"]), set(shown["components"]["schemas"])
@@ -85,21 +85,21 @@ def test_the_openapi_document_has_only_what_is_there(served, full):
 
 
 @pytest.mark.parametrize("method,path,body", FIRST, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_client_of_them_is_told_why_there_is_nothing(served, method, path, body):
+def test_client_of_missing_api_gets_reason(served, method, path, body):
     error = served.json(method, path, body, status=404)["error"]
     assert error["message"] == "there is nothing at this path; this server is without the APIs of E2B, SandboxFusion and Piston"
 
 
-def test_the_full_build_answers_the_same_clients(full):
+def test_full_build_answers_same_clients(full):
     with serve(full) as other:
         for method, path, body in FIRST:
-            status, _, text = other.ask(method, path, body)
+            status, _, text = other.request(method, path, body)
             assert status != 404 or b"there is nothing at this path" not in text, (path, text)
-        assert b"there is nothing at this path" in other.ask("GET", "/nowhere")[2]
-        assert b"E2B" not in other.ask("GET", "/nowhere")[2]
+        assert b"there is nothing at this path" in other.request("GET", "/nowhere")[2]
+        assert b"E2B" not in other.request("GET", "/nowhere")[2]
 
 
-def test_ports_for_their_debug_mode_are_an_error(small):
+def test_debug_option_of_missing_api_is_error(small):
     done = small("serve", "--open", "--listen", "127.0.0.1:0", "--e2b-debug", "--python", PYTHON)
     assert done.returncode == 2 and "--e2b-debug: this build is without the APIs" in done.stderr, done
 
@@ -114,7 +114,7 @@ def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
     return {b"\0%s\0" % name.encode() for name in functions}, {path.encode() for path in paths}
 
 
-def test_nothing_of_them_is_in_the_program(small, full):
+def test_program_contains_no_code_of_missing_apis(small, full):
     functions, paths = parts_of("e2b/|compat/(fusion|piston|notebook)")
     assert len(functions) > 30 and len(paths) > 10
     # Routes of our own have parts of some.
@@ -128,7 +128,7 @@ def test_nothing_of_them_is_in_the_program(small, full):
 # ---- what is ----
 
 
-def test_the_server_s_own_routes_work(served):
+def test_remaining_routes_work(served):
     assert served.run("6 * 7")["value"]["json"] == 42
     assert served.json("POST", "/", {"code": "6 * 7"})["result"] == 42
     session = served.json("POST", "/v1/sessions", {}, status=201)["id"]
@@ -137,12 +137,12 @@ def test_the_server_s_own_routes_work(served):
     assert served.json("DELETE", f"/v1/sessions/{session}")
     asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
     accepts = {"Accept": "application/json, text/event-stream"}
-    assert b"serverInfo" in served.ask("POST", "/mcp", asked, headers=accepts)[2]
-    assert b"<html" in served.ask("GET", "/")[2]
+    assert b"serverInfo" in served.request("POST", "/mcp", asked, headers=accepts)[2]
+    assert b"<html" in served.request("GET", "/")[2]
 
 
 @pytest.mark.longer
-def test_the_benchmark_says_which_door_is_absent(small):
+def test_benchmark_reports_missing_frontend(small):
     flags = ("--quick", "--rounds", "1", "--only", "doors*", "--python", PYTHON)
     done = small("bench", *flags, "--json", "frontends.json")
     assert done.returncode == 0, done
@@ -155,7 +155,7 @@ def test_the_benchmark_says_which_door_is_absent(small):
 # ---- what a keeper can reach ----
 
 
-def test_the_lines_that_a_keeper_can_reach_are_those_of_the_document():
+def test_lines_reached_by_keeper_match_document():
     if not (BUILD / "remit").exists():
         skip_or_fail("there is no build-small (tests/run.py e2e makes it)")
     shown = subprocess.run([PYTHON, ROOT / "tools" / "trusted_lines.py", "--json", BUILD], capture_output=True, text=True, check=True)

@@ -86,8 +86,8 @@ class Playground {
 
 	/** The page asks nobody but its own server, and breaks no rule of its own. */
 	async close() {
-		const strangers = this.requests.filter((url) => !url.startsWith(`${address}/`) && !/^(blob|data|about):/.test(url));
-		assert.deepEqual(strangers, [], "requests to others");
+		const foreign = this.requests.filter((url) => !url.startsWith(`${address}/`) && !/^(blob|data|about):/.test(url));
+		assert.deepEqual(foreign, [], "requests to others");
 		const complaints = this.console.filter((line) => /^error: |Content Security Policy|Trusted/.test(line) && !/status of 4\d\d/.test(line));
 		assert.deepEqual(complaints, [], "complaints of the browser");
 		await this.page.context().close();
@@ -97,7 +97,7 @@ class Playground {
 // ---- scenarios ----
 
 const scenarios = {
-	async code_is_run_by_the_keyboard() {
+	async keyboard_runs_code() {
 		const it = await Playground.open();
 		await it.ready();
 		assert.equal(new URL(it.page.url()).search, "", "the key stays in the address");
@@ -111,7 +111,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async output_comes_while_the_program_runs() {
+	async output_appears_during_run() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.paste("import time\nprint('first', flush=True)\ntime.sleep(20)\nprint('second')");
@@ -125,7 +125,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async an_interrupted_program_may_tidy_up() {
+	async interrupted_program_can_clean_up() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.example("Long run");
@@ -138,7 +138,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async figures_charts_and_tables_are_shown() {
+	async figures_charts_and_tables_are_displayed() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.example("Chart");
@@ -161,7 +161,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async variables_are_kept_if_asked_for() {
+	async variables_are_kept_on_request() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.run("x = 20");
@@ -190,7 +190,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async what_is_denied_can_be_allowed() {
+	async denied_access_can_be_allowed() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.run("import socket\nsocket.socket()\nprint('a socket')");
@@ -231,7 +231,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async what_is_allowed_is_what_is_read() {
+	async allow_button_shows_escaped_path() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.run("open('/srv/\\u202efdp.exe')");
@@ -239,7 +239,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async a_question_of_the_run_is_answered() {
+	async question_of_run_is_answered() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.page.selectOption("#preset", "scientific");
@@ -258,7 +258,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async the_plan_follows_the_switches() {
+	async plan_follows_switches() {
 		const it = await Playground.open();
 		await it.ready();
 		const plan = it.page.locator("#plan");
@@ -298,11 +298,11 @@ const scenarios = {
 		await it.close();
 	},
 
-	async output_is_never_taken_for_markup() {
+	async output_is_not_interpreted_as_markup() {
 		const it = await Playground.open();
 		await it.ready();
-		const asked = [];
-		const stranger = createServer((request, response) => (asked.push(request.url), response.end())).listen(0, "127.0.0.1");
+		const requested = [];
+		const stranger = createServer((request, response) => (requested.push(request.url), response.end())).listen(0, "127.0.0.1");
 		await once(stranger, "listening");
 		stranger.unref();
 		const there = `http://127.0.0.1:${stranger.address().port}`;
@@ -320,13 +320,13 @@ const scenarios = {
 		await inner.locator("a", { hasText: "insistent" }).click();
 		await inner.locator("body", { hasText: "blocked" }).waitFor({ state: "attached" });
 		stranger.close();
-		assert.deepEqual(asked, [], "the frame fetched something");
+		assert.deepEqual(requested, [], "the frame fetched something");
 		// The browser complains of what it refused in the frame, as it should.
 		it.console = it.console.filter((line) => !line.includes(there) && !line.includes("sandbox"));
 		await it.close();
 	},
 
-	async without_its_key_the_page_asks_for_it() {
+	async page_without_key_asks_for_it() {
 		const it = await Playground.open({ query: "" });
 		const dialog = it.page.locator("#locked");
 		await dialog.waitFor();
@@ -340,7 +340,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async it_fits_a_phone() {
+	async page_fits_phone() {
 		const it = await Playground.open({ viewport: PHONE, isMobile: true, hasTouch: true });
 		await it.ready();
 		const width = () => it.page.evaluate(() => document.scrollingElement.scrollWidth);
@@ -361,7 +361,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async it_is_light_or_dark() {
+	async page_is_light_or_dark() {
 		const it = await Playground.open({ colorScheme: "dark" });
 		await it.ready();
 		const paper = () => it.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -376,7 +376,7 @@ const scenarios = {
 		await it.close();
 	},
 
-	async the_host_and_what_happens_on_it_are_shown() {
+	async host_and_live_views_are_shown() {
 		const it = await Playground.open();
 		await it.ready();
 		await it.run("print(1)");

@@ -23,12 +23,12 @@ CHECKS = (
 )  # fmt: skip
 
 
-def test_the_server_does_what_its_document_says(stage, tmp_path):
+def test_server_conforms_to_its_openapi_document(stage, tmp_path):
     command = venvs.framework("openapi").parent / "schemathesis"
     with serve(make_remit(users()[-1], stage), "--timeout", "1s", "--cpu", "1s") as served:
         wanted = sum(map(len, served.json("GET", "/v1/openapi.json")["paths"].values()))
 
-        def tested(*how: str) -> str:
+        def run_phases(*how: str) -> str:
             done = subprocess.run(
                 [command, "run", f"http://127.0.0.1:{served.port}/v1/openapi.json", "-H", f"Authorization: Bearer {served.token}", "--checks", ",".join(CHECKS),
                  *how, "--seed", "1", "--request-timeout", "60", "--continue-on-failure", "--warnings", "off", "--no-color"],
@@ -37,9 +37,9 @@ def test_the_server_does_what_its_document_says(stage, tmp_path):
             assert done.returncode == 0, (done.stdout[-12000:], done.stderr[-2000:])
             return done.stdout
 
-        each = tested("--phases", "coverage")
-        more = tested("--phases", "fuzzing,stateful", "--max-examples", "5", "--max-time", str(SECONDS))
-        ran = sum(float(n) for n in re.findall(r"^remit_programs_total\{.*\} (\S+)$", served.ask("GET", "/metrics")[2].decode(), re.M))
+        each = run_phases("--phases", "coverage")
+        more = run_phases("--phases", "fuzzing,stateful", "--max-examples", "5", "--max-time", str(SECONDS))
+        ran = sum(float(n) for n in re.findall(r"^remit_programs_total\{.*\} (\S+)$", served.request("GET", "/metrics")[2].decode(), re.M))
     # All but the document itself, which it has read by then.
     assert f"Tested: {wanted - 1}" in each, each
     # It came through to programs, and was not turned away before.

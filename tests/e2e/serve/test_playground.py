@@ -54,7 +54,7 @@ def outcomes(address, modules, tmp_path_factory) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_in_a_browser(outcomes, name):
+def test_scenario_passes_in_browser(outcomes, name):
     assert outcomes[name]["failure"] is None, outcomes[name]["failure"]
 
 
@@ -65,7 +65,7 @@ def get(url: str, **headers: str):
         return error
 
 
-def test_files_are_served_with_a_tag_and_strict_rules(address):
+def test_files_are_served_with_tag_and_strict_rules(address):
     base = address.split("?")[0]
     page = get(base)
     assert page.status == 200 and page.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -79,18 +79,18 @@ def test_files_are_served_with_a_tag_and_strict_rules(address):
 
 
 @pytest.mark.parametrize("path", ["assets/none.js", "assets/", "assets/../main.js", "assets/vendor/LICENSE", "assets/%2e%2e/main.js"])
-def test_there_are_no_other_files(address, path):
+def test_other_files_are_not_served(address, path):
     assert get(address.split("?")[0] + path).status in (400, 404)
 
 
-def test_every_file_of_the_page_is_in_the_command(address):
+def test_every_file_of_page_is_in_command(address):
     base = address.split("?")[0]
     for path in (ROOT / "web").rglob("*"):
         if path.suffix in (".js", ".css", ".html", ".svg") and path.name != "codemirror.entry.js":
             assert get(f"{base}assets/{path.relative_to(ROOT / 'web')}").read() == path.read_bytes(), path
 
 
-def test_the_frame_runs_its_own_script_and_no_other(address):
+def test_frame_allows_only_its_own_script(address):
     frame = get(f"{address.split('?')[0]}assets/frame.html")
     (script,) = re.findall(rb"<script>(.*?)</script>", frame.read(), re.S)
     digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
@@ -99,7 +99,7 @@ def test_the_frame_runs_its_own_script_and_no_other(address):
     assert "sandbox allow-scripts;" in rules and "allow-same-origin" not in rules and "default-src 'none'" in rules
 
 
-def test_the_bundle_is_made_of_what_is_pinned(modules, tmp_path):
+def test_bundle_is_built_from_pinned_packages(modules, tmp_path):
     made = tmp_path / "codemirror.js"
     subprocess.run([PYTHON, ROOT / "tools" / "bundle.py", made], check=True)
     assert made.read_bytes() == (ROOT / "web" / "vendor" / "codemirror.js").read_bytes()

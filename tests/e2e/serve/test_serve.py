@@ -30,14 +30,14 @@ def any_served(stage):
         yield s
 
 
-def test_a_run_has_the_result_that_the_command_prints(served, remit):
+def test_run_has_same_result_as_command(served, remit):
     got = served.run("print(6 * 7)\n1 + 1")
     assert got["status"] == "ok" and got["stdout"] == "42\n" and got["value"]["json"] == 2
     assert len(got.pop("id")) == 20
     assert got.keys() == remit.json("1", "--python", "/usr/bin/python3").keys()
 
 
-def test_inputs_of_a_run(served):
+def test_run_has_inputs(served):
     code = "import sys\nprint(sys.argv[1:], input(), open('a.txt').read(), open('b/c.bin', 'rb').read())"
     files = [{"path": "a.txt", "text": "é"}, {"path": "b/c.bin", "base64": base64.b64encode(b"\0\xff").decode()}]
     got = served.run(code, argv=["x", "y"], stdin="line\n", files=files, name="who.py")
@@ -46,14 +46,14 @@ def test_inputs_of_a_run(served):
     assert got["status"] == "error" and "who.py" in got["error"]["traceback"]
 
 
-def test_a_long_request_is_like_a_short_one(any_served):
+def test_long_request_works_like_short_one(any_served):
     text = "é" * 1_000_000
     got = any_served.run("print(len(input()))", stdin=text)
     assert got["stdout"] == "1000000\n"
     assert any_served.events("/v1/runs", {"code": "print(len(input()))", "stdin": text})[-1]["result"]["stdout"] == "1000000\n"
     error = any_served.json("POST", "/v1/runs", {"code": "1", "stdni": text}, status=400)["error"]
     assert "stdin" in error["message"]
-    assert any_served.ask("POST", "/v1/runs", b"[" * 90_000, headers={"Content-Type": "application/json"})[0] == 400
+    assert any_served.request("POST", "/v1/runs", b"[" * 90_000, headers={"Content-Type": "application/json"})[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_a_long_request_is_like_a_short_one(any_served):
         ([], "not a JSON object"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_said(any_served, body, where):
+def test_malformed_request_error_names_place(any_served, body, where):
     error = any_served.json("POST", "/v1/runs", body, status=400)["error"]
     assert error["code"] == "input" and where in error["message"], error
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_with_its_remedy(any_served):
+def test_unenforceable_policy_is_refused_with_remedy(any_served):
     got = any_served.json("POST", "/v1/runs", {"code": "1", "policy": {"network_access": True, "network_proxy": True, "processes": 1}}, status=422)
     assert got["error"]["code"] == "refused" and got["error"]["where"] and got["result"]["status"] == "refused"
 
 
-def test_a_request_gets_nothing_of_the_host_that_the_server_was_not_given(any_served):
+def test_request_gets_no_host_access_beyond_server_s(any_served):
     for policy in (
         {"filesystem_read_roots": ["/etc"]},
         {"mounts": [{"host": "/etc", "jail": "/mnt"}]},
@@ -93,7 +93,7 @@ def test_a_request_gets_nothing_of_the_host_that_the_server_was_not_given(any_se
         assert got["error"]["where"] == next(iter(policy)), got
 
 
-def test_events_of_a_run_as_lines(served):
+def test_run_streams_events_as_lines(served):
     code = "import sys\nsys.stdout.buffer.write('é'.encode()[:1])\nsys.stdout.flush()\nsys.stdout.buffer.write('é'.encode()[1:])\nsys.stdout.flush()\nprint('x', file=sys.stderr)\n[1]"
     first, *events, last = served.events("/v1/runs", {"code": code})
     assert first["type"] == "start" and last["type"] == "result"
@@ -104,22 +104,22 @@ def test_events_of_a_run_as_lines(served):
     assert shown["is_value"] and shown["mime"]["text/plain"] == "[1]"
 
 
-def test_events_of_a_run_as_server_sent_events(any_served):
-    _, headers, text = any_served.ask("POST", "/v1/runs", {"code": "print('hi')"}, headers={"Accept": "text/event-stream"})
+def test_run_streams_server_sent_events(any_served):
+    _, headers, text = any_served.request("POST", "/v1/runs", {"code": "print('hi')"}, headers={"Accept": "text/event-stream"})
     assert headers["Content-Type"] == "text/event-stream"
     blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in text.decode().strip().split("\n\n")]
     assert [b["event"] for b in blocks][:2] == ["start", "output"] and blocks[-1]["event"] == "result"
     assert all(json.loads(b["data"])["type"] == b["event"] for b in blocks)
 
 
-def test_output_arrives_while_the_program_runs(any_served):
+def test_output_is_streamed_during_run(any_served):
     with any_served.stream("/v1/runs", {"code": "import time\nprint('now', flush=True)\ntime.sleep(60)"}) as events:
         assert next(events)["type"] == "start"
         assert next(events)["text"].startswith("now")
-    any_served.wait_for_no_rooms()
+    any_served.wait_for_no_hosted_sessions()
 
 
-def test_tools_are_called_over_the_stream(served):
+def test_tools_are_called_over_stream(served):
     body = {
         "code": "print(add(a=1, b=2))\ntry:\n    add(a=3, b=4)\nexcept ToolError as e:\n    print(e)",
         "tools": [{"name": "add", "schema": {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}}],
@@ -141,7 +141,7 @@ def test_tools_are_called_over_the_stream(served):
     assert got["status"] == "error" and "cannot be answered" in got["stderr"]
 
 
-def test_a_question_is_answered_over_the_stream(any_served):
+def test_question_is_answered_over_stream(any_served):
     body = {"code": "print(f())", "tools": [{"name": "f", "approval": "always"}], "ask": True}
     for answer, status in (("once", "ok"), ("deny", "error")):
         with any_served.stream("/v1/runs", body) as events:
@@ -155,15 +155,15 @@ def test_a_question_is_answered_over_the_stream(any_served):
         assert e["result"]["status"] == status, answer
 
 
-def test_a_client_that_leaves_ends_its_run(served):
+def test_client_that_leaves_ends_its_run(served):
     for code in ("while True: pass", DEAF):
         with served.stream("/v1/runs", {"code": code}) as events:
             next(events)
             assert served.metric("remit_rooms") == 1
-        served.wait_for_no_rooms()
+        served.wait_for_no_hosted_sessions()
 
 
-def test_a_run_is_interrupted_by_its_id(any_served):
+def test_run_is_interrupted_by_its_id(any_served):
     with any_served.stream("/v1/runs", {"code": "import time\nprint(1, flush=True)\ntime.sleep(60)"}) as events:
         run = next(events)["id"]
         next(events)
@@ -172,7 +172,7 @@ def test_a_run_is_interrupted_by_its_id(any_served):
     any_served.json("POST", f"/v1/runs/{run}/interrupt", status=404)
 
 
-def test_artifacts_of_a_run(served):
+def test_artifacts_of_run_are_downloaded(served):
     policy = {"artifact_export_paths": ["out/*"]}
     code = "import os\nos.mkdir('out')\nopen('out/a b.txt', 'w').write('hello')\nopen('out/empty', 'w')"
     got = served.run(code, policy=policy)
@@ -180,19 +180,19 @@ def test_artifacts_of_a_run(served):
     # Where they lie here is nobody's business.
     assert "remit-artifact" not in json.dumps(got)
     path = f"/v1/runs/{got['id']}/artifacts"
-    status, headers, text = served.ask("GET", f"{path}/out/a%20b.txt")
+    status, headers, text = served.request("GET", f"{path}/out/a%20b.txt")
     assert (status, text) == (200, b"hello")
     assert headers["Content-Disposition"] == "attachment" and headers["X-Content-Type-Options"] == "nosniff"
-    assert served.ask("GET", f"{path}/out/empty")[2] == b""
+    assert served.request("GET", f"{path}/out/empty")[2] == b""
     for trick in ("../x", "..%2f..%2f..%2fetc%2fpasswd", "%2fetc%2fpasswd", "out", "", "out/./..", "out//a", "a%00b", "%"):
-        status, _, text = served.ask("GET", f"{path}/{trick}")
+        status, _, text = served.request("GET", f"{path}/{trick}")
         assert status in (400, 404), (trick, text)
 
 
 # ---- sessions ----
 
 
-def test_a_session_keeps_its_variables(served):
+def test_session_keeps_its_variables(served):
     s = served.json("POST", "/v1/sessions", {}, status=201)
     assert s["state"] == "idle" and s["policy"]["network_access"] is False and s["expires_at"] > s["created_at"]
     cells = f"/v1/sessions/{s['id']}/cells"
@@ -210,7 +210,7 @@ def test_a_session_keeps_its_variables(served):
         served.json(method, f"/v1/sessions/{s['id']}{path}", body, status=404)
 
 
-def test_a_branch_of_a_session(served):
+def test_session_is_branched(served):
     s = served.json("POST", "/v1/sessions", {"forkable": True}, status=201)
     served.json("POST", f"/v1/sessions/{s['id']}/cells", {"code": "x = 1"})
     b = served.json("POST", f"/v1/sessions/{s['id']}/fork", {}, status=201)
@@ -220,12 +220,12 @@ def test_a_branch_of_a_session(served):
     # The parent goes first.
     served.json("DELETE", f"/v1/sessions/{s['id']}?drop=1")
     served.json("DELETE", f"/v1/sessions/{b['id']}")
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
     s = served.json("POST", "/v1/sessions", {}, status=201)
     assert served.json("POST", f"/v1/sessions/{s['id']}/fork", {}, status=422)["error"]["code"] == "refused"
 
 
-def test_a_cell_is_interrupted_by_request_and_by_a_client_that_leaves(served):
+def test_cell_is_interrupted_by_request_and_by_leaving_client(served):
     s = served.json("POST", "/v1/sessions", {}, status=201)
     cells = f"/v1/sessions/{s['id']}/cells"
     body = {"code": "import time\nx = 1\nprint(1, flush=True)\ntime.sleep(60)"}
@@ -239,28 +239,28 @@ def test_a_cell_is_interrupted_by_request_and_by_a_client_that_leaves(served):
     assert served.json("POST", cells, {"code": "x"})["value"]["json"] == 1
 
 
-def test_a_session_is_dropped_whatever_it_does(served):
+def test_busy_session_is_dropped(served):
     s = served.json("POST", "/v1/sessions", {}, status=201)
     with served.stream(f"/v1/sessions/{s['id']}/cells", {"code": DEAF}) as events:
         next(events), next(events)
         served.json("DELETE", f"/v1/sessions/{s['id']}?drop=1")
         assert list(events)[-1]["error"]["code"] == "gone"
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
 
 
-def test_a_session_ends_at_its_time(any_served):
+def test_session_ends_at_its_timeout(any_served):
     s = any_served.json("POST", "/v1/sessions", {"timeout": 5}, status=201)
-    any_served.wait_for_no_rooms()
+    any_served.wait_for_no_hosted_sessions()
     any_served.json("GET", f"/v1/sessions/{s['id']}", status=404)
 
 
-def test_cells_wait_for_their_turn_and_too_many_are_busy(any_served):
+def test_cells_are_queued_up_to_limit(any_served):
     s = any_served.json("POST", "/v1/sessions", {}, status=201)
     cells = f"/v1/sessions/{s['id']}/cells"
     statuses = []
 
     def run():
-        statuses.append(any_served.ask("POST", cells, {"code": "1"})[0])
+        statuses.append(any_served.request("POST", cells, {"code": "1"})[0])
 
     threads = [threading.Thread(target=run) for _ in range(24)]
     with any_served.stream(cells, {"code": "import time\nprint(1, flush=True)\ntime.sleep(60)"}) as events:
@@ -277,17 +277,17 @@ def test_cells_wait_for_their_turn_and_too_many_are_busy(any_served):
     any_served.json("DELETE", f"/v1/sessions/{s['id']}?drop=1")
 
 
-def test_artifacts_of_a_session_are_there_when_it_is_closed(any_served):
+def test_artifacts_of_session_are_available_after_close(any_served):
     s = any_served.json("POST", "/v1/sessions", {"policy": {"artifact_export_paths": ["*.txt"]}}, status=201)
     any_served.json("POST", f"/v1/sessions/{s['id']}/cells", {"code": "open('a.txt', 'w').write('1')"})
     any_served.json("DELETE", f"/v1/sessions/{s['id']}")
-    assert any_served.ask("GET", f"/v1/runs/{s['id']}/artifacts/a.txt")[2] == b"1"
+    assert any_served.request("GET", f"/v1/runs/{s['id']}/artifacts/a.txt")[2] == b"1"
 
 
 # ---- what can be known ----
 
 
-def test_what_the_commands_say_is_said_here_too(served, remit):
+def test_information_routes_match_commands(served, remit):
     got = served.json("POST", "/v1/explain", {"policy": {"memory_bytes": "256M"}})
     assert got == json.loads(remit("explain", "--json", "--python", "/usr/bin/python3", "--memory", "256M").stdout)
     assert served.json("POST", "/v1/explain", {"policy": {"timeout": "no"}}, status=400)["error"]["code"] == "input"
@@ -297,20 +297,20 @@ def test_what_the_commands_say_is_said_here_too(served, remit):
     assert served.json("GET", "/healthz", token="")["status"] == "ok"
 
 
-def test_the_openapi_document_is_the_table_of_routes(any_served):
+def test_openapi_document_matches_routes(any_served):
     document = any_served.json("GET", "/v1/openapi.json", token="")
     assert document["openapi"].startswith("3.1") and len(document["paths"]) >= 16
     for path, item in document["paths"].items():
         for method, operation in item.items():
             names = [p["name"] for p in operation["parameters"]]
-            status, headers, _ = any_served.ask("TRACE", path.format(**{n: "x" for n in names}))
+            status, headers, _ = any_served.request("TRACE", path.format(**{n: "x" for n in names}))
             # Another method at a path that is known.
             assert status == 405 and method.upper() in headers["Allow"], path
 
 
-def test_metrics_are_what_prometheus_reads(any_served):
+def test_metrics_are_valid_for_prometheus(any_served):
     any_served.run("1")
-    status, headers, text = any_served.ask("GET", "/metrics")
+    status, headers, text = any_served.request("GET", "/metrics")
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
     if not shutil.which("promtool"):
         skip_or_fail("there is no promtool")
@@ -320,7 +320,7 @@ def test_metrics_are_what_prometheus_reads(any_served):
     assert b'route="/v1/runs",status="2xx"' in text
 
 
-def test_a_unix_socket_needs_no_key_and_is_its_owners(remit):
+def test_unix_socket_needs_no_key_and_is_private(remit):
     path = remit.folder / "serve.sock"
     with serve(remit, "--listen", f"unix:{path}") as s:
         assert path.stat().st_mode & 0o777 == 0o600
@@ -338,7 +338,7 @@ def test_a_unix_socket_needs_no_key_and_is_its_owners(remit):
     assert not path.exists()
 
 
-def test_a_server_that_ends_lets_runs_finish_and_takes_no_more(remit):
+def test_stopping_server_finishes_runs_and_accepts_no_more(remit):
     """The run goes on until nobody listens."""
     file = remit.file("ending/word")
     code = f"import time\nprint(1, flush=True)\nwhile not open('{file}').read(): time.sleep(0.1)\nprint(2)"
@@ -356,37 +356,37 @@ def test_a_server_that_ends_lets_runs_finish_and_takes_no_more(remit):
     shutil.rmtree(file.parent)
 
 
-def test_the_log_tells_of_requests_and_not_of_code(remit):
+def test_log_has_requests_but_no_code(remit):
     log = remit.folder / "serve.log"
     with serve(remit, "--log", log) as s:
         s.run("secret = 'xyzzy'", name="hush.py")
-        s.ask("GET", "/v1/sessions/whose?path=secret")
+        s.request("GET", "/v1/sessions/whose?path=secret")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(x["route"], x["status"], x["key"]) for x in lines] == [("/v1/runs", 200, "local"), ("/v1/sessions/{id}", 404, "local")]
     assert not any(word in log.read_text() for word in ("xyzzy", "hush", "whose", "secret", s.token))
     log.unlink()
 
 
-def test_files_of_a_session(served):
+def test_session_files_are_uploaded_and_read(served):
     s = served.json("POST", "/v1/sessions", {}, status=201)
     files, cells = f"/v1/sessions/{s['id']}/files", f"/v1/sessions/{s['id']}/cells"
-    put = served.ask("PUT", f"{files}?path=in/a%20b.bin", b"\0\xff" * 1000)
+    put = served.request("PUT", f"{files}?path=in/a%20b.bin", b"\0\xff" * 1000)
     assert put[0] == 200 and json.loads(put[2])["size"] == 2000
     assert served.json("POST", cells, {"code": "len(open('in/a b.bin', 'rb').read())"})["value"]["json"] == 2000
-    status, headers, text = served.ask("GET", f"{files}?path=in/a+b.bin")
+    status, headers, text = served.request("GET", f"{files}?path=in/a+b.bin")
     assert (status, text) == (200, b"\0\xff" * 1000) and headers["Content-Disposition"] == "attachment"
-    assert served.ask("GET", f"{files}?path=in/a+b.bin&offset=1&length=3")[2] == b"\xff\0\xff"
+    assert served.request("GET", f"{files}?path=in/a+b.bin&offset=1&length=3")[2] == b"\xff\0\xff"
     names = {(e["path"], e["type"]) for e in served.json("GET", f"{files}?path=.&list=2")}
     assert names == {("/workspace/in", "folder"), ("/workspace/in/a b.bin", "file")}
     served.json("DELETE", f"{files}?path=in")
     for path, status in (("in/a+b.bin", 404), ("", 400), ("/etc/shadow", 404), ("../../etc/shadow", 404), ("a%00b", 400), ("/workspace", 409)):
-        assert served.ask("GET", f"{files}?path={path}")[0] == status, path
+        assert served.request("GET", f"{files}?path={path}")[0] == status, path
     for path in ("/usr/x", "/proc/self/mem", "/workspace"):
-        assert served.ask("PUT", f"{files}?path={path}", b"x")[0] in (403, 404, 409), path
-    assert served.ask("GET", f"{files}?path=.&list=9999")[0] == 400
+        assert served.request("PUT", f"{files}?path={path}", b"x")[0] in (403, 404, 409), path
+    assert served.request("GET", f"{files}?path=.&list=9999")[0] == 400
 
 
-def test_contexts_of_a_session(any_served):
+def test_session_contexts_are_separate(any_served):
     s = any_served.json("POST", "/v1/sessions", {}, status=201)
     cells = f"/v1/sessions/{s['id']}/cells"
     any_served.json("POST", cells, {"code": "x = 1"})

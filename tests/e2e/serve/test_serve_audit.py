@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 import pytest
-from audit_file import file, lines, wait_for  # noqa: F401
+from audit_file import file, lines, wait_for_lines  # noqa: F401
 from conftest import skip_or_fail
 from mcp_peer import ABILITIES, STATELESS, VERSION
 from served import serve
@@ -25,12 +25,12 @@ def sha(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
 
 
-def test_no_output_keeps_a_run_out_of_the_audit(remit, file):
+def test_audit_has_every_run_whatever_it_prints(remit, file):
     """NUL in what was printed, or a number that is too large to be read, is no reason to write nothing down."""
     codes = ["print('a\\0b')", "'\\0'", "10 ** 30", "raise ValueError('\\0')", "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2046 + b']' * 2046\nDeep()"]
     with serve(remit, "--audit", file) as s:
         for code in codes:
-            s.ask("POST", "/v1/runs", {"code": code})
+            s.request("POST", "/v1/runs", {"code": code})
     assert [line["code_sha256"] for line in lines(file)] == [sha(code) for code in codes]
 
 
@@ -48,7 +48,7 @@ def by_stream(s, code):
 def by_cell(s, code):
     session = s.json("POST", "/v1/sessions", {}, status=201)["id"]
     found = s.json("POST", f"/v1/sessions/{session}/cells", {"code": code})["run_id"]
-    s.ask("DELETE", f"/v1/sessions/{session}?drop=1")
+    s.request("DELETE", f"/v1/sessions/{session}?drop=1")
     return found
 
 
@@ -57,7 +57,7 @@ def by_branch(s, code):
     branch = s.json("POST", f"/v1/sessions/{session}/fork", {}, status=201)["id"]
     found = s.json("POST", f"/v1/sessions/{branch}/cells", {"code": code})["run_id"]
     for one in (branch, session):
-        s.ask("DELETE", f"/v1/sessions/{one}?drop=1")
+        s.request("DELETE", f"/v1/sessions/{one}?drop=1")
     return found
 
 
@@ -81,19 +81,19 @@ def by_mcp(s, code):
     params = {"name": "run_python", "arguments": {"code": code}, "_meta": {VERSION: STATELESS, ABILITIES: {}}}
     sent = {"Mcp-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "run_python", "Content-Type": "application/json"}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    assert s.ask("POST", "/mcp", body, sent)[0] == 200
+    assert s.request("POST", "/mcp", body, sent)[0] == 200
 
 
 def by_mcp_session(s, code):
     def post(method, number, headers, **params):
         body = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if number else {})}
-        return s.ask("POST", "/mcp", json.dumps(body), {"Content-Type": "application/json", **headers})
+        return s.request("POST", "/mcp", json.dumps(body), {"Content-Type": "application/json", **headers})
 
     begun = post("initialize", 1, {}, protocolVersion="2025-06-18", capabilities={})[1]
     mine = {"Mcp-Session-Id": begun["Mcp-Session-Id"]}
     post("notifications/initialized", None, mine)
     assert post("tools/call", 2, mine, name="run_python", arguments={"code": code, "session": "new"})[0] == 200
-    s.ask("DELETE", "/mcp", headers=mine)
+    s.request("DELETE", "/mcp", headers=mine)
 
 
 def box(s):
@@ -104,17 +104,17 @@ def box(s):
 
 def by_e2b(s, code):
     name, headers = box(s)
-    assert s.ask("POST", "/execute", {"code": code}, {**headers, "E2b-Sandbox-Port": "49999"}, token="")[0] == 200
-    s.ask("DELETE", f"/sandboxes/{name}")
+    assert s.request("POST", "/execute", {"code": code}, {**headers, "E2b-Sandbox-Port": "49999"}, token="")[0] == 200
+    s.request("DELETE", f"/sandboxes/{name}")
 
 
 def by_e2b_command(s, code):
     name, headers = box(s)
     message = json.dumps({"process": {"cmd": "/bin/bash", "args": ["-l", "-c", "true"], "envs": {}}}).encode()
     headers |= {"E2b-Sandbox-Port": "49983", "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1"}
-    status, _, text = s.ask("POST", "/process.Process/Start", struct.pack(">BI", 0, len(message)) + message, headers, token="")
+    status, _, text = s.request("POST", "/process.Process/Start", struct.pack(">BI", 0, len(message)) + message, headers, token="")
     assert status == 200, text
-    s.ask("DELETE", f"/sandboxes/{name}")
+    s.request("DELETE", f"/sandboxes/{name}")
 
 
 FRONTENDS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
@@ -122,7 +122,7 @@ FRONTENDS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, b
 WRAPPED = {by_e2b_command}
 
 
-def test_each_frontend_writes_each_run(remit, file):
+def test_every_frontend_writes_every_run_to_audit(remit, file):
     keys = remit.folder / "audit-keys.json"
     keys.unlink(missing_ok=True)
     secret = remit("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
@@ -133,7 +133,7 @@ def test_each_frontend_writes_each_run(remit, file):
             before = len(lines(file))
             code = f"'{frontend.__name__}'  # {WORD}"
             run_id = frontend(s, code)
-            added = wait_for(file, before + 1)[before:]
+            added = wait_for_lines(file, before + 1)[before:]
             found = added if frontend in WRAPPED else [line for line in added if line["code_sha256"] == sha(code)]
             assert len(found) == 1, (frontend, added)
             (line,) = found
@@ -151,7 +151,7 @@ def test_each_frontend_writes_each_run(remit, file):
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
 
-def test_however_it_ends(remit, file):
+def test_audit_has_every_ending(remit, file):
     policy = {"timeout": "3s"}
     with serve(remit, "--audit", file) as s:
         ends = [("1/0", "error"), ("while True: pass", "timeout"), ("import os; os.abort()", "killed")]
@@ -163,29 +163,29 @@ def test_however_it_ends(remit, file):
         # Who leaves has had a run.
         with s.stream("/v1/runs", {"code": "import time; print(1, flush=True); time.sleep(60)"}) as events:
             next(e for e in events if e["type"] == "output")
-        assert wait_for(file, 4)[3]["status"] == "interrupted"
+        assert wait_for_lines(file, 4)[3]["status"] == "interrupted"
         # The end of a session has what left it; one that is ended under its cell has no result.
         session = s.json("POST", "/v1/sessions", {"policy": {"artifact_export_paths": ["*.txt"]}}, status=201)["id"]
         s.json("POST", f"/v1/sessions/{session}/cells", {"code": "open('a.txt', 'w').write('abc')"})
         s.json("DELETE", f"/v1/sessions/{session}")
-        last = wait_for(file, 6)[5]
+        last = wait_for_lines(file, 6)[5]
         assert last["code_bytes"] == 0 and [(a["path"], a["size_bytes"]) for a in last["artifacts"]] == [("a.txt", 3)]
         session = s.json("POST", "/v1/sessions", {}, status=201)["id"]
         with s.stream(f"/v1/sessions/{session}/cells", {"code": "import time; print(1, flush=True); time.sleep(60)"}) as events:
             next(e for e in events if e["type"] == "output")
-            s.ask("DELETE", f"/v1/sessions/{session}?drop=1")
+            s.request("DELETE", f"/v1/sessions/{session}?drop=1")
             list(events)
-        cut = wait_for(file, 7)[6]
+        cut = wait_for_lines(file, 7)[6]
         assert cut["error"] == "gone" and cut["code_bytes"] > 0 and "status" not in cut
 
 
-def test_what_cannot_be_written_down_is_not_served(remit):
+def test_server_with_unwritable_audit_does_not_start(remit):
     for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
         done = remit("serve", "--listen", "127.0.0.1:0", "--audit", path)
         assert done.returncode == 2 and "--audit" in done.stderr and done.stdout == "", done
 
 
-def test_a_full_disk_stops_runs_until_there_is_room(remit):
+def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
     """No line is lost, and none is half: they wait."""
     if os.geteuid() != 0:
         skip_or_fail("only root can mount a small disk")
@@ -199,15 +199,15 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
             with open(ballast, "wb", buffering=0) as f, pytest.raises(OSError):
                 while f.write(b"x" * 4096):
                     pass
-            ids, told = [first], 0
+            ids, refused = [first], 0
             for i in range(20):
-                status, _, text = s.ask("POST", "/v1/runs", {"code": "print('ran')"})
+                status, _, text = s.request("POST", "/v1/runs", {"code": "print('ran')"})
                 if status == 200:
                     ids.append(json.loads(text)["run_id"])
                 else:
                     assert b"No space left" in text and b"ran\\n" not in text, text
-                    told += 1
-            assert told > 1 and len(ids) + told == 21
+                    refused += 1
+            assert refused > 1 and len(ids) + refused == 21
             ballast.unlink()
             ids.append(s.run("pass")["run_id"])
             written = [line["run_id"] for line in lines(path)]
@@ -217,7 +217,7 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_sighup_opens_its_files_anew(remit, file):
+def test_sighup_reopens_audit_and_log(remit, file):
     log = remit.folder / "served.log"
     for old in remit.folder.glob("served.*.1"):
         old.unlink()
@@ -232,4 +232,4 @@ def test_sighup_opens_its_files_anew(remit, file):
         assert [line["run_id"] for line in lines(moved[0])] == [first, second]
         assert [line["run_id"] for line in lines(file)] == [third]
         assert len(lines(moved[1])) == 2
-        wait_for(log, 1)  # written when the reply is sent
+        wait_for_lines(log, 1)  # written when the reply is sent

@@ -84,12 +84,12 @@ def test_no_request_is_smuggled(any_served, name):
         "AVERYLONGMETHODTHATISNONE /healthz HTTP/1.1", "GET /healthz?%zz HTTP/1.1", "GET /healthz#x HTTP/1.1",
     ],
 )  # fmt: skip
-def test_what_is_no_request_is_refused(any_served, line):
+def test_malformed_request_line_is_refused(any_served, line):
     answer = any_served.raw(f"{line}\r\nHost: localhost\r\n\r\n".encode())
     assert status_of(answer) == 400 and answer.count(b"X-Content-Type-Options") == 1, answer
 
 
-def test_chunks_and_pipelines_that_are_well_written(any_served):
+def test_chunked_and_pipelined_requests_are_answered(any_served):
     head = HEAD.format(token=any_served.token)
     chunked = head + "Transfer-Encoding: chunked\r\n\r\n3\r\n" + CODE[:3] + "\r\nA\r\n" + CODE[3:] + "\r\n0\r\n\r\n"
     plain = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -98,7 +98,7 @@ def test_chunks_and_pipelines_that_are_well_written(any_served):
     assert answer.count(b"HTTP/1.1 200 ") == 502 and answer.count(b'"status":"ok"') == 502
 
 
-def test_a_body_is_invited(any_served):
+def test_expected_body_gets_100_continue(any_served):
     with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         s.sendall((HEAD.format(token=any_served.token) + "Expect: 100-continue\r\nContent-Length: 13\r\n\r\n").encode())
         assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -106,19 +106,19 @@ def test_a_body_is_invited(any_served):
         assert s.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
-def test_what_is_too_large_is_not_read(any_served):
+def test_too_large_request_is_not_read(any_served):
     head = HEAD.format(token=any_served.token)
     assert status_of(any_served.raw((head + "Content-Length: 999999999999\r\n\r\n{").encode())) == 413
     assert status_of(any_served.raw((head + "X: " + "y" * 20000).encode())) == 400
     many = '{"code": "1", "x": [' + "0," * 100000 + "0]}"
-    status, _, text = any_served.ask("POST", "/v1/runs", many, headers={"Content-Type": "application/json"})
+    status, _, text = any_served.request("POST", "/v1/runs", many, headers={"Content-Type": "application/json"})
     assert status == 413 and b"100000 values" in text
-    assert any_served.ask("POST", "/v1/runs", {"code": f"{',' * 200000!r}"})[0] == 200
+    assert any_served.request("POST", "/v1/runs", {"code": f"{',' * 200000!r}"})[0] == 200
     deep = '{"code": "1", "x": ' + "[" * 90000 + "]" * 90000 + "}"
-    status, _, text = any_served.ask("POST", "/v1/runs", deep, headers={"Content-Type": "application/json"})
+    status, _, text = any_served.request("POST", "/v1/runs", deep, headers={"Content-Type": "application/json"})
     assert status == 400 and b"depth" in text
     for body in ("{", '{"code": "1", "code": "2"}', "\xff", '{"code": "\\ud800"}', "1", ""):
-        assert any_served.ask("POST", "/v1/runs", body.encode("latin-1"), headers={"Content-Type": "application/json"})[0] == 400, body
+        assert any_served.request("POST", "/v1/runs", body.encode("latin-1"), headers={"Content-Type": "application/json"})[0] == 400, body
 
 
 def unread_bytes(port: int) -> int:
@@ -127,7 +127,7 @@ def unread_bytes(port: int) -> int:
     return sum(int(queues.split(":")[1], 16) for _, local, _, _, queues, *_ in map(str.split, lines) if local.endswith(f":{port:04X}"))
 
 
-def test_bodies_are_bounded_together(any_served):
+def test_bodies_are_limited_in_total(any_served):
     """Three that all lack their end; what goes beyond 256 MiB is the third's.
     It is refused, and those whose next bytes are here at the same time are not."""
     head = HEAD.format(token=any_served.token) + f"Content-Length: {91 * 2**20}\r\n\r\n"
@@ -159,51 +159,51 @@ def test_bodies_are_bounded_together(any_served):
     assert any_served.run("1")["status"] == "ok"
 
 
-def test_a_browsers_page_of_another_origin_gets_nothing(any_served):
-    def ask(headers: dict, path: str = "/v1/sessions", method: str = "GET", body=None):
-        return any_served.ask(method, path, body, headers=headers)[0]
+def test_page_of_other_origin_gets_nothing(any_served):
+    def request(headers: dict, path: str = "/v1/sessions", method: str = "GET", body=None):
+        return any_served.request(method, path, body, headers=headers)[0]
 
     here = f"http://127.0.0.1:{any_served.port}"
-    assert ask({}) == ask({"Origin": here}) == 200
+    assert request({}) == request({"Origin": here}) == 200
     for origin in ("http://evil.example", "null", here.replace("127.0.0.1", "localhost"), f"{here}.evil.example", "file://"):
-        assert ask({"Origin": origin}) == 403, origin
+        assert request({"Origin": origin}) == 403, origin
     # A name that somebody else's DNS leads here.
     for host in ("evil.example", f"evil.example:{any_served.port}", "127.0.0.1.nip.io", "0.0.0.0"):
-        assert ask({"Host": host}) == 421, host
-    assert ask({"Host": "localhost"}) == ask({"Host": f"[::1]:{any_served.port}"}) == 200
+        assert request({"Host": host}) == 421, host
+    assert request({"Host": "localhost"}) == request({"Host": f"[::1]:{any_served.port}"}) == 200
     # What a form can send is no JSON.
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx"):
-        assert ask({"Content-Type": kind}, "/v1/runs", "POST", CODE) == 415, kind
-    assert ask({"Content-Type": "application/json; charset=utf-8"}, "/v1/runs", "POST", CODE) == 200
-    status, headers, _ = any_served.ask("OPTIONS", "/v1/runs", headers={"Origin": here, "Access-Control-Request-Method": "POST"})
+        assert request({"Content-Type": kind}, "/v1/runs", "POST", CODE) == 415, kind
+    assert request({"Content-Type": "application/json; charset=utf-8"}, "/v1/runs", "POST", CODE) == 200
+    status, headers, _ = any_served.request("OPTIONS", "/v1/runs", headers={"Origin": here, "Access-Control-Request-Method": "POST"})
     assert status == 405 and not [h for h in headers if h.lower().startswith("access-control")]
 
 
-def test_names_and_origins_that_were_named(any_remit):
+def test_named_hosts_and_origins_are_allowed(any_remit):
     page = "https://page.example"
     with serve(any_remit, "--allow-host", "a.example", "--allow-host", ".b.example", "--allow-origin", page, "--listen", "127.0.0.2:0") as s:
         for host, status in (("a.example", 200), ("x.a.example", 421), ("x.b.example", 200), ("b.example", 421), ("127.0.0.2", 200), ("127.0.0.3", 421)):
-            assert s.ask("GET", "/v1/sessions", headers={"Host": host})[0] == status, host
-        status, headers, _ = s.ask("GET", "/v1/sessions", headers={"Origin": page})
+            assert s.request("GET", "/v1/sessions", headers={"Host": host})[0] == status, host
+        status, headers, _ = s.request("GET", "/v1/sessions", headers={"Origin": page})
         assert status == 200 and headers["Access-Control-Allow-Origin"] == page and headers["Vary"] == "Origin"
         asks = {"Access-Control-Request-Method": "POST", "Authorization": ""}
-        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": page, **asks})
+        status, headers, _ = s.request("OPTIONS", "/v1/runs", headers={"Origin": page, **asks})
         assert status == 204 and "Authorization" in headers["Access-Control-Allow-Headers"]
-        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": "https://other.example", **asks})
+        status, headers, _ = s.request("OPTIONS", "/v1/runs", headers={"Origin": "https://other.example", **asks})
         assert status == 403 and "Access-Control-Allow-Origin" not in headers
 
 
-def test_without_the_token_there_is_nothing(any_served):
+def test_requests_without_token_are_refused(any_served):
     for token in ("", "x", any_served.token[:-1], any_served.token.upper() + "0"):
-        assert any_served.ask("GET", "/v1/sessions", token=token)[0] == 401
-        assert any_served.ask("POST", "/v1/runs", {"code": "1"}, token=token)[0] == 401
-    status, headers, _ = any_served.ask("GET", "/v1/status", token="")
+        assert any_served.request("GET", "/v1/sessions", token=token)[0] == 401
+        assert any_served.request("POST", "/v1/runs", {"code": "1"}, token=token)[0] == 401
+    status, headers, _ = any_served.request("GET", "/v1/status", token="")
     assert status == 401 and headers["WWW-Authenticate"] == "Bearer"
     for headers in ({"X-API-Key": any_served.token}, {"X-API-KEY": f"e2b_{any_served.token}"}):
-        assert any_served.ask("GET", "/v1/sessions", headers={"Authorization": "", **headers})[0] == 200
+        assert any_served.request("GET", "/v1/sessions", headers={"Authorization": "", **headers})[0] == 200
 
 
-def test_clients_that_leave_leave_nothing_behind(any_served):
+def test_clients_that_leave_leave_no_runs(any_served):
     """A hundred of them, in the middle of a run, of its request and of a stream."""
     head = HEAD.format(token=any_served.token)
     body = json.dumps({"code": "import time\nprint('x' * 100000, flush=True)\ntime.sleep(60)", "stream": "ndjson"})
@@ -223,18 +223,18 @@ def test_clients_that_leave_leave_nothing_behind(any_served):
     for t in threads:
         t.join()
     any_served.wait_for_no_clients()
-    any_served.wait_for_no_rooms()
+    any_served.wait_for_no_hosted_sessions()
     assert any_served.run("print(1)")["stdout"] == "1\n"
 
 
-def held(served) -> int:
+def resident_bytes(served) -> int:
     """The bytes of memory that the server holds."""
     with open(f"/proc/{served.process.pid}/status") as f:
         (kib,) = [int(line.split()[1]) for line in f if line.startswith("VmRSS")]
     return kib * 1024
 
 
-def test_the_server_leaves_no_core(stage):
+def test_server_dumps_no_core(stage):
     """It would hold keys, and headers that clients gave. One byte is no core, and nothing is started for it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
@@ -246,8 +246,8 @@ def test_the_server_leaves_no_core(stage):
     assert re.search(r"Max core file size +[01] ", limits), limits
 
 
-def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
-    before = held(any_served)
+def test_slow_reader_does_not_delay_others(any_served):
+    before = resident_bytes(any_served)
     body = json.dumps({"code": "for _ in range(64): print('x' * 1000000)", "policy": {"stdout_max_bytes": "64M"}, "stream": "ndjson"})
     with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -257,11 +257,11 @@ def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
             assert any_served.run("print(1)")["stdout"] == "1\n"
         # What it does not read is not piled up here: its run waits for it.
         assert any_served.metric("remit_rooms") == 1
-        assert held(any_served) - before < 60 * 2**20
-    any_served.wait_for_no_rooms()
+        assert resident_bytes(any_served) - before < 60 * 2**20
+    any_served.wait_for_no_hosted_sessions()
 
 
-def test_half_a_request_is_not_waited_for_for_ever(any_served):
+def test_incomplete_request_is_closed(any_served):
     with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         began = time.monotonic()
         s.sendall(b"GET /healthz HTTP/1.1\r\n")
@@ -269,7 +269,7 @@ def test_half_a_request_is_not_waited_for_for_ever(any_served):
         assert 5 < time.monotonic() - began
 
 
-def test_clients_at_once(any_served):
+def test_thirty_two_streams_run_concurrently(any_served):
     """32 streams, each with its own output."""
     wrong = []
 
@@ -286,7 +286,7 @@ def test_clients_at_once(any_served):
     for t in threads:
         t.join()
     assert not wrong, wrong[0]
-    any_served.wait_for_no_rooms()
+    any_served.wait_for_no_hosted_sessions()
 
 
 # ---- keys ----
@@ -305,7 +305,7 @@ def change_key(path, name: str, **more) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_keys_are_kept_as_fingerprints_and_shown_once(remit):
+def test_keys_are_stored_as_hashes_and_shown_once(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     key = add_key(remit, path, "alice")
@@ -320,7 +320,7 @@ def test_keys_are_kept_as_fingerprints_and_shown_once(remit):
     path.unlink()
 
 
-def test_an_address_for_others_needs_keys(remit):
+def test_public_address_needs_keys_and_tls(remit):
     for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
         done = remit("serve", "--listen", address)
         assert done.returncode == 125 and "other machines" in done.stderr and "--add-key" in done.stderr
@@ -330,7 +330,7 @@ def test_an_address_for_others_needs_keys(remit):
         assert remit("serve", "--listen", wrong).returncode == 2, wrong
 
 
-def test_one_key_sees_nothing_of_another(remit):
+def test_key_cannot_access_sessions_of_another(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     alice, bob = add_key(remit, path, "alice"), add_key(remit, path, "bob")
@@ -343,8 +343,8 @@ def test_one_key_sees_nothing_of_another(remit):
             s.json(method, f"/v1/sessions/{mine}{end}", body, status=404, token=bob)
         assert s.json("GET", "/v1/sessions", token=bob) == []
         run = s.json("POST", "/v1/runs", {"code": "open('a', 'w').write('1')", "policy": {"artifact_export_paths": ["a"]}}, token=alice)["id"]
-        assert s.ask("GET", f"/v1/runs/{run}/artifacts/a", token=bob)[0] == 404
-        assert s.ask("GET", f"/v1/runs/{run}/artifacts/a", token=alice)[0] == 200
+        assert s.request("GET", f"/v1/runs/{run}/artifacts/a", token=bob)[0] == 404
+        assert s.request("GET", f"/v1/runs/{run}/artifacts/a", token=alice)[0] == 200
         s.token = alice
         with s.stream("/v1/runs", {"code": "f()", "tools": [{"name": "f"}]}) as events:
             next(events)
@@ -354,7 +354,7 @@ def test_one_key_sees_nothing_of_another(remit):
     path.unlink()
 
 
-def test_a_key_is_told_of_its_own_sessions_only(remit):
+def test_key_sees_only_its_own_numbers(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     alice, bob, root = (add_key(remit, path, name) for name in ("alice", "bob", "root"))
@@ -364,16 +364,16 @@ def test_a_key_is_told_of_its_own_sessions_only(remit):
             s.json("POST", "/v1/sessions", {"policy": {"preload": ["json"]}}, status=201, token=alice)
         for key, rooms in ((alice, 2), (bob, 0)):
             assert s.json("GET", "/v1/status", token=key) == {"remit_version": s.json("GET", "/healthz")["version"], "rooms": rooms}
-            text = s.ask("GET", "/metrics", token=key)[2].decode()
+            text = s.request("GET", "/metrics", token=key)[2].decode()
             assert [line for line in text.splitlines() if line[0] != "#"] == [f"remit_rooms {rooms}"]
         seen = s.json("GET", "/v1/status", token=root)
         assert seen["pid"] and seen["pools"] and len(seen["sessions"]) == 2 and seen["rooms"] == 0
-        text = s.ask("GET", "/metrics", token=root)[2].decode()
+        text = s.request("GET", "/metrics", token=root)[2].decode()
         assert "\nremit_rooms 2\n" in text and 'route="/v1/sessions",status="2xx"' in text
     path.unlink()
 
 
-def test_requests_that_count_for_no_key_do_not_fill_the_log(remit):
+def test_unauthorized_requests_do_not_fill_log(remit):
     path, log = remit.folder / "keys.json", remit.folder / "strangers.log"
     path.unlink(missing_ok=True)
     alice, often = add_key(remit, path, "alice"), add_key(remit, path, "often")
@@ -382,21 +382,21 @@ def test_requests_that_count_for_no_key_do_not_fill_the_log(remit):
         asked = [("GET", "/v1/sessions", token) for token in ("", "wrong", often)] + [("GET", "/healthz", ""), ("GET", "/nothing", ""), ("POST", "/execute", "")]
         for _ in range(30):
             for method, where, token in asked:
-                s.ask(method, where, token=token)
-            assert s.ask("GET", "/v1/sessions", token=alice)[0] == 200
+                s.request(method, where, token=token)
+            assert s.request("GET", "/v1/sessions", token=alice)[0] == 200
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     left_out = sum(line.get("left_out", 0) for line in lines)
     lines = [line for line in lines if "left_out" not in line]
     assert sum(line["key"] == "alice" for line in lines) == 30 and sum(line["status"] == 200 and line["key"] == "often" for line in lines) >= 3
     # A minute may end meanwhile.
-    strangers = [line for line in lines if line["key"] == "" or line["status"] == 429]
-    assert 60 <= len(strangers) <= 120 and len(lines) + left_out == 30 * 7
+    unauthorized = [line for line in lines if line["key"] == "" or line["status"] == 429]
+    assert 60 <= len(unauthorized) <= 120 and len(lines) + left_out == 30 * 7
     assert any(line["status"] == 429 and line["key"] == "often" for line in lines)
     path.unlink()
     log.unlink()
 
 
-def test_a_keys_limits_and_its_policy(remit):
+def test_key_has_limits_and_policy(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     key = add_key(remit, path, "small")
@@ -422,7 +422,7 @@ def test_a_keys_limits_and_its_policy(remit):
         assert "at once" in got["error"]["message"]
         for v in s.json("GET", "/v1/sessions"):
             s.json("DELETE", f"/v1/sessions/{v['id']}?drop=1")
-        statuses = [s.ask("GET", "/v1/sessions", token=often)[0] for _ in range(5)]
+        statuses = [s.request("GET", "/v1/sessions", token=often)[0] for _ in range(5)]
         assert statuses == [200, 200, 200, 429, 429]
     change_key(path, "small", memory_bytes="500M")
     with serve(remit, "--keys", path) as s:
@@ -432,7 +432,7 @@ def test_a_keys_limits_and_its_policy(remit):
     path.unlink()
 
 
-def test_memory_without_a_limit_is_more_than_any_key_has(remit):
+def test_unlimited_memory_exceeds_every_key(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     key = add_key(remit, path, "some")
@@ -449,7 +449,7 @@ def test_memory_without_a_limit_is_more_than_any_key_has(remit):
     path.unlink()
 
 
-def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
+def test_malformed_key_file_is_refused(any_remit):
     path = any_remit.file("keys.json")
     good = {"name": "a", "sha256": "0" * 64}
     for wrong, why in (
@@ -465,7 +465,7 @@ def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
     path.unlink()
 
 
-def test_a_second_server_does_not_take_the_first_ones_place(any_remit):
+def test_second_server_does_not_replace_first(any_remit):
     path = any_remit.folder / "serve.sock"
     with serve(any_remit, "--listen", f"unix:{path}") as s:
         done = any_remit("serve", "--listen", f"unix:{path}")
@@ -484,7 +484,7 @@ def test_a_second_server_does_not_take_the_first_ones_place(any_remit):
     path.unlink()
 
 
-def test_a_server_that_is_killed_leaves_no_run(remit):
+def test_killed_server_leaves_no_run(remit):
     with serve(remit) as s:
         code = "import time\nprint(1, flush=True)\ntime.sleep(1000)"
         with s.stream("/v1/runs", {"code": code, "policy": {"timeout": "300s"}}) as events:
@@ -494,13 +494,13 @@ def test_a_server_that_is_killed_leaves_no_run(remit):
             s.process.wait()
             with contextlib.suppress(Exception):
                 list(events)
-        assert len(below) > 2 and not leftovers.gone(lambda: [pid for pid in below if is_alive(pid)], 60)
+        assert len(below) > 2 and not leftovers.remaining(lambda: [pid for pid in below if is_alive(pid)], 60)
         # `serve` asks it to end once more.
         s.process.wait = lambda *_: 0
         s.process.send_signal = lambda *_: None
 
 
-def test_code_that_crashes_in_a_loop_leaves_others_their_warm_starts(remit):
+def test_crashing_code_leaves_warm_starts_to_others(remit):
     """A crash replaces the zygote, which all clients share."""
     with serve(remit) as s:
         until(lambda: s.run("1")["start"] == "warm")
@@ -519,7 +519,7 @@ def test_code_that_crashes_in_a_loop_leaves_others_their_warm_starts(remit):
     assert starts.count("warm") > 15, starts
 
 
-def test_a_session_that_is_left_while_it_opens_counts_until_it_has_ended(remit):
+def test_session_abandoned_while_opening_counts_until_it_ends(remit):
     """Packages may take minutes, and nothing ends their installation sooner."""
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
@@ -541,7 +541,7 @@ def test_a_session_that_is_left_while_it_opens_counts_until_it_has_ended(remit):
             assert s.metric("remit_rooms") == 2
             assert "at once" in s.json("POST", "/v1/runs", {"code": "1"}, status=429)["error"]["message"]
             assert s.json("GET", "/v1/sessions") == []
-            s.wait_for_no_rooms()
+            s.wait_for_no_hosted_sessions()
             assert s.run("1")["status"] == "ok"
             for peer in peers:
                 peer.close()

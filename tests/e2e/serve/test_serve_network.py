@@ -27,7 +27,7 @@ import sys
 def first(url):
     try: return urllib.request.urlopen(url, timeout=20).status
     except Exception as e: return type(e).__name__
-say(**{url: first(url) for url in sys.argv[1:]})
+report(**{url: first(url) for url in sys.argv[1:]})
 """
 )
 
@@ -73,7 +73,7 @@ def fetch(served, urls, **policy) -> dict:
     return json.loads(got["stdout"])
 
 
-def test_a_client_names_public_hosts_only(remit, keys):
+def test_client_may_name_public_hosts_only(remit, keys):
     key = add_key(remit, keys, "alice")
     with serve(remit, "--keys", keys) as s:
         s.token = key
@@ -83,7 +83,7 @@ def test_a_client_names_public_hosts_only(remit, keys):
                 got = s.json("POST", path, {**body, "policy": policy}, status=403)
                 assert got["error"]["where"] == "network_allow" and "public" in got["error"]["message"], (entry, got)
         for host in ("127.0.0.1", METADATA, "10.0.0.1", "::1", "fd00::1"):
-            status, _, text = s.ask("POST", "/sandboxes", {"templateID": "base", "network": {"allowOut": [host]}})
+            status, _, text = s.request("POST", "/sandboxes", {"templateID": "base", "network": {"allowOut": [host]}})
             assert status == 400 and b"network_allow" in text, (host, text)
         public = ["api.example.com:443", f"{PUBLIC}:80", f"{PUBLIC}:8080:plain", "[2606:4700::34]:80", f"{PUBLIC}:81:public"]
         got = s.json("POST", "/v1/explain", {"policy": {"network_allow": public, "memory_fallback": "per_process"}})
@@ -93,7 +93,7 @@ def test_a_client_names_public_hosts_only(remit, keys):
         assert row["value"] == marked
 
 
-def test_what_a_client_names_is_checked_again_when_it_is_connected_to(remit, world, keys):
+def test_addresses_of_client_s_hosts_are_checked_again_on_connect(remit, world, keys):
     names = ("inner.example.com", "loop.example.com", "meta.example.com", "here.example.com", "mixed.example.com", "alias.example.com", "mapped.example.com")
     key = add_key(remit, keys, "alice")
     with serve_there(world, remit, "--keys", keys) as s:
@@ -107,7 +107,7 @@ def test_what_a_client_names_is_checked_again_when_it_is_connected_to(remit, wor
 
 
 @pytest.mark.parametrize("by", ["server", "key"])
-def test_hosts_that_the_server_or_the_key_names_are_reached_in_these_words_only(remit, world, keys, by):
+def test_hosts_of_server_or_key_are_reached_exactly_as_named(remit, world, keys, by):
     own = {"network_allow": [f"{HERE}:80", f"{PRIVATE}:80:plain,methods=GET", "inner.example.com:80:private"]}
     key = add_key(remit, keys, "alice")
     flags = ("--policy", remit.file("network-policy.json", json.dumps(own))) if by == "server" else ()
@@ -123,7 +123,7 @@ def test_hosts_that_the_server_or_the_key_names_are_reached_in_these_words_only(
             s.json("POST", "/v1/explain", {"policy": {"network_allow": [wider]}}, status=403)
 
 
-def test_a_client_cannot_lead_a_credential_of_the_server_elsewhere(remit, world, keys):
+def test_client_cannot_redirect_server_s_credential(remit, world, keys):
     """To another port of its host, into other requests, or without the look at them."""
     secret = remit.file("credential.txt", "Bearer of-the-server")
     inner, api = "inner.example.com", "api.example.com"

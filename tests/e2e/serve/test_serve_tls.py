@@ -117,7 +117,7 @@ def descriptors(s: Served) -> int:
     return len(os.listdir(f"/proc/{s.process.pid}/fd"))
 
 
-def settled(s: Served) -> int:
+def idle_descriptors(s: Served) -> int:
     """Its descriptors when nobody is connected."""
     connection = s.connect()
 
@@ -142,31 +142,31 @@ def resident_kib(s: Served) -> int:
 # ---- clients ----
 
 
-def test_runs_sessions_and_files_over_tls(served):
+def test_runs_sessions_and_files_work_over_tls(served):
     assert served.run("print(6 * 7)")["stdout"] == "42\n"
     session = served.json("POST", "/v1/sessions", {}, status=201)["id"]
     assert served.json("POST", f"/v1/sessions/{session}/cells", {"code": "20 + 1"})["value"]["json"] == 21
     sent = os.urandom(3_000_000)  # many records in both directions
     path = f"/v1/sessions/{session}/files?path=f"
-    assert served.ask("PUT", path, sent)[0] in (200, 201, 204)
-    assert served.ask("GET", path)[2] == sent
-    served.ask("DELETE", f"/v1/sessions/{session}")
-    served.wait_for_no_rooms()
+    assert served.request("PUT", path, sent)[0] in (200, 201, 204)
+    assert served.request("GET", path)[2] == sent
+    served.request("DELETE", f"/v1/sessions/{session}")
+    served.wait_for_no_hosted_sessions()
 
 
-def test_streams_come_as_they_are_written(served):
+def test_events_are_streamed_over_tls(served):
     code = "import time\nprint('first', flush=True)\ntime.sleep(30)"
     with served.stream("/v1/runs", {"code": code}) as events:
         text = ""
         while text != "first\n":
             text += next(e for e in events if e["type"] == "output")["text"]
             assert "first\n".startswith(text)
-    served.wait_for_no_rooms()  # whoever leaves ends the run
-    status, headers, text = served.ask("POST", "/v1/runs", {"code": "print(1)", "stream": "sse"})
+    served.wait_for_no_hosted_sessions()  # whoever leaves ends the run
+    status, headers, text = served.request("POST", "/v1/runs", {"code": "print(1)", "stream": "sse"})
     assert status == 200 and headers["Content-Type"].startswith("text/event-stream") and b"event: result" in text
 
 
-def test_a_slow_reader_gets_all_of_it(served):
+def test_slow_reader_gets_whole_stream_over_tls(served):
     code = "import sys\nfor i in range(400000): sys.stdout.write(f'{i:09}\\n')"
     body = json.dumps({"code": code, "stream": "ndjson", "policy": {"stdout_max_bytes": "8M"}})
     s = socket.socket()
@@ -183,7 +183,7 @@ def test_a_slow_reader_gets_all_of_it(served):
     assert text == "".join(f"{i:09}\n" for i in range(400000)) and lines[-1]["type"] == "result"
 
 
-def test_curl_and_the_page(served):
+def test_curl_and_page_work_over_tls(served):
     curl = ["curl", "-sS", "--max-time", "120", "--cacert", str(served.files.root)]
     here = f"https://localhost:{served.port}"
     done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", '{"code": "6 * 7"}', f"{here}/"], capture_output=True, text=True)
@@ -198,10 +198,10 @@ def test_curl_and_the_page(served):
     assert untrusted.returncode == 60, untrusted
 
 
-def test_keys_and_origins_are_asked_for_as_ever(served):
-    assert served.ask("POST", "/v1/runs", {"code": "1"}, token="no")[0] == 401
+def test_keys_and_origins_are_checked_over_tls(served):
+    assert served.request("POST", "/v1/runs", {"code": "1"}, token="no")[0] == 401
     for origin, status in ((f"https://127.0.0.1:{served.port}", 200), ("https://elsewhere.example", 403)):
-        assert served.ask("GET", "/v1/status", headers={"Origin": origin})[0] == status
+        assert served.request("GET", "/v1/status", headers={"Origin": origin})[0] == status
 
 
 def pypi_client(served) -> list:
@@ -220,28 +220,28 @@ def npm_client(served) -> list:
 
 
 @pytest.mark.parametrize(("client", "trusts"), [(pypi_client, "SSL_CERT_FILE"), (npm_client, "NODE_EXTRA_CA_CERTS")])
-def test_clients_of_e2b(served, client, trusts):
+def test_e2b_clients_work_over_tls(served, client, trusts):
     here = f"https://localhost:{served.port}"
     env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here, trusts: str(served.files.root)}
     argv = list(map(str, client(served)))
     done = subprocess.run(argv, env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=300, **served.remit.identity())
     assert done.stdout == "42\n", done
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
 
 
-def test_tls_versions_and_ciphers_are_the_documented_ones(one):
+def test_tls_versions_and_ciphers_are_documented_ones(one):
     """TLS 1.2, and 1.3 where the library has it; keys for one connection, no second negotiation."""
     has_1_3 = "TLS 1.2 and 1.3" in one.remit("--version").stdout
     at = ("s_client", "-connect", f"127.0.0.1:{one.port}", "-CAfile", one.files.root, "-verify_return_error")
-    said = openssl(*at, "-ign_eof", "-alpn", "h2,http/1.1", input=HEALTH).stdout
-    assert b"ALPN protocol: http/1.1" in said and b'"status":"ok"' in said and b"Verify return code: 0" in said
-    assert (b"New, TLSv1.3, Cipher is TLS_AES" if has_1_3 else b"New, TLSv1.2, Cipher is ECDHE-RSA-AES") in said, said
-    said = openssl(*at, "-ign_eof", "-tls1_2", input=HEALTH).stdout
-    assert b"New, TLSv1.2, Cipher is ECDHE-RSA-AES" in said and b'"status":"ok"' in said
+    shown = openssl(*at, "-ign_eof", "-alpn", "h2,http/1.1", input=HEALTH).stdout
+    assert b"ALPN protocol: http/1.1" in shown and b'"status":"ok"' in shown and b"Verify return code: 0" in shown
+    assert (b"New, TLSv1.3, Cipher is TLS_AES" if has_1_3 else b"New, TLSv1.2, Cipher is ECDHE-RSA-AES") in shown, shown
+    shown = openssl(*at, "-ign_eof", "-tls1_2", input=HEALTH).stdout
+    assert b"New, TLSv1.2, Cipher is ECDHE-RSA-AES" in shown and b'"status":"ok"' in shown
     forms = [("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"), ("-tls1_2", "-cipher", "AES128-SHA"), ("-alpn", "h2")]
-    for refused in forms if has_1_3 else [*forms, ("-tls1_3",)]:
-        done = openssl(*at, "-ign_eof", *refused, input=HEALTH)
-        assert done.returncode != 0 and b'"status"' not in done.stdout, (refused, done)
+    for refusal_of in forms if has_1_3 else [*forms, ("-tls1_3",)]:
+        done = openssl(*at, "-ign_eof", *refusal_of, input=HEALTH)
+        assert done.returncode != 0 and b'"status"' not in done.stdout, (refusal_of, done)
     asked = subprocess.Popen(["openssl", *map(str, at), "-tls1_2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     with asked:
         asked.stdin.write(b"R\n")
@@ -257,7 +257,7 @@ def test_tls_versions_and_ciphers_are_the_documented_ones(one):
 # ---- the end ----
 
 
-def test_an_end_is_said(one):
+def test_tls_end_is_announced(one):
     with tls(one) as s:  # of a reply that ends the connection; a cut raises
         s.sendall(HEALTH)
         assert b'"status":"ok"' in read_all(s)
@@ -266,7 +266,7 @@ def test_an_end_is_said(one):
         s.unwrap()
 
 
-def test_sigterm_ends_tls_properly(stage):
+def test_sigterm_ends_tls_connections_properly(stage):
     with serve_tls(make_remit(users()[-1], stage)) as s:
         idle, shaking, busy = tls(s), tcp(s), tls(s)
         body = b'{"code": "import time; time.sleep(1.5); print(\'late\')", "stream": "ndjson"}'
@@ -284,7 +284,7 @@ def test_sigterm_ends_tls_properly(stage):
             c.close()
 
 
-def test_a_reply_that_is_cut_does_not_look_whole(stage):
+def test_cut_reply_does_not_look_complete(stage):
     with serve_tls(make_remit(users()[-1], stage)) as s:
         c = tls(s)
         body = b'{"code": "import time; print(1, flush=True); time.sleep(60)", "stream": "ndjson"}'
@@ -302,7 +302,7 @@ def test_a_reply_that_is_cut_does_not_look_whole(stage):
 # ---- those who mean no good ----
 
 
-def test_plain_http_is_told(one):
+def test_plain_http_client_gets_hint(one):
     with tcp(one) as s:
         s.sendall(HEALTH)
         got = read_all(s)
@@ -336,16 +336,16 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_what_is_no_tls_is_cut_off(one, name):
+def test_bytes_that_are_not_tls_are_cut_off(one, name):
     with tcp(one) as s, contextlib.suppress(OSError):
         s.sendall(GARBAGE[name])
         s.shutdown(socket.SHUT_WR)
         got = read_all(s)
         assert got == b"" or got[0] == 0x15 or b"\x15\x03" in got, got  # nothing, or an alert
-    assert one.ask("GET", "/healthz")[0] == 200
+    assert one.request("GET", "/healthz")[0] == 200
 
 
-def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
+def send_slowly(s: Served, bytes_: bytes, seconds: list[float]) -> None:
     """How long somebody is listened to who says a byte from time to time, if there is an end of it."""
     began = time.monotonic()
     with tcp(s) as c:
@@ -365,16 +365,16 @@ def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
 
 
 def test_half_open_handshakes_leave_nothing(one):
-    first, before = hello(), settled(one)
+    first, before = hello(), idle_descriptors(one)
     held = []
     for i in range(200):
         s = tcp(one)
         s.sendall(first[: (0, 3, 60, len(first))[i % 4]])
         held.append(s)
-    trickle = threading.Thread(target=trickled, args=(one, first, seconds := []))
+    trickle = threading.Thread(target=send_slowly, args=(one, first, seconds := []))
     trickle.start()
     until(lambda: descriptors(one) >= before + 200, "some are not accepted")
-    assert one.ask("GET", "/healthz")[0] == 200  # others are served meanwhile
+    assert one.request("GET", "/healthz")[0] == 200  # others are served meanwhile
     for i, s in enumerate(held[:150]):  # some leave, by an end or by a reset
         if i % 2:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -389,7 +389,7 @@ def test_half_open_handshakes_leave_nothing(one):
     until(lambda: descriptors(one) <= before, "descriptors are left behind")
 
 
-def test_cut_at_each_place_of_the_handshake(one):
+def test_handshake_cut_anywhere_leaks_no_memory(one):
     """A client whose bytes end, one after the other place; memory stays."""
 
     def cut_after(count: int) -> None:
@@ -416,7 +416,7 @@ def test_cut_at_each_place_of_the_handshake(one):
         until(lambda: descriptors(one) <= before, "descriptors are left behind")
         return resident_kib(one)
 
-    before = settled(one)
+    before = idle_descriptors(one)
     level = cut_everywhere()
     assert max(cut_everywhere() for _ in range(3)) < level + 2000
 
@@ -430,43 +430,43 @@ def private(remit, name: str, content: bytes) -> pathlib.Path:
     return path
 
 
-def refused(remit, *flags) -> str:
+def refusal_of(remit, *flags) -> str:
     done = remit("serve", "--listen", "127.0.0.1:0", *flags)
     assert done.returncode in (2, 125) and done.stdout == "", done
     return done.stderr
 
 
-def test_files_that_will_not_do_are_refused(remit):
+def test_unusable_tls_files_are_refused(remit):
     good, other, rsa = Files(remit, "good"), Files(remit, "other"), Files(remit, "rsa", RSA)
-    assert "--tls-key is missing" in refused(remit, "--tls-certificate", good.chain)
-    assert "--tls-certificate is missing" in refused(remit, "--tls-key", good.key)
+    assert "--tls-key is missing" in refusal_of(remit, "--tls-certificate", good.chain)
+    assert "--tls-certificate is missing" in refusal_of(remit, "--tls-key", good.key)
     for key in (other.key, rsa.key):
-        assert "is not the key of" in refused(remit, "--tls-certificate", good.chain, "--tls-key", key)
-    assert "no readable PEM certificate" in refused(remit, "--tls-certificate", good.key, "--tls-key", good.key)
-    assert "no readable PEM key" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "not.key", good.chain.read_bytes()))
-    assert "No such file" in refused(remit, "--tls-certificate", remit.folder / "none", "--tls-key", good.key)
-    assert "No such file" in refused(remit, "--tls-certificate", good.chain, "--tls-key", remit.folder / "none")
+        assert "is not the key of" in refusal_of(remit, "--tls-certificate", good.chain, "--tls-key", key)
+    assert "no readable PEM certificate" in refusal_of(remit, "--tls-certificate", good.key, "--tls-key", good.key)
+    assert "no readable PEM key" in refusal_of(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "not.key", good.chain.read_bytes()))
+    assert "No such file" in refusal_of(remit, "--tls-certificate", remit.folder / "none", "--tls-key", good.key)
+    assert "No such file" in refusal_of(remit, "--tls-certificate", good.chain, "--tls-key", remit.folder / "none")
     half = remit.file("half.pem", good.chain.read_text() + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-    assert "cannot be read" in refused(remit, "--tls-certificate", half, "--tls-key", good.key)
+    assert "cannot be read" in refusal_of(remit, "--tls-certificate", half, "--tls-key", good.key)
     locked = openssl("pkey", "-in", good.key, "-aes128", "-passout", "pass:abcd").stdout
-    assert "is encrypted" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "locked.key", locked))
-    assert "do not use TLS" in refused(remit, "--open", "--e2b-debug", *good.flags())
-    assert "no keys" in refused(remit, "--listen", "0.0.0.0:0", *good.flags())
+    assert "is encrypted" in refusal_of(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "locked.key", locked))
+    assert "do not use TLS" in refusal_of(remit, "--open", "--e2b-debug", *good.flags())
+    assert "no keys" in refusal_of(remit, "--listen", "0.0.0.0:0", *good.flags())
 
 
-def test_a_key_that_others_can_read_is_refused(remit):
+def test_tls_key_readable_by_others_is_refused(remit):
     files = Files(remit, "shown")
     for mode in (0o604, 0o602, 0o660) + (() if remit.by_root else (0o640,)):
         files.key.chmod(mode)
-        said = refused(remit, *files.flags())
-        assert f"(mode {mode:04o})" in said and "chmod 600" in said
+        message = refusal_of(remit, *files.flags())
+        assert f"(mode {mode:04o})" in message and "chmod 600" in message
     if remit.by_root:  # how a machine gives its key to a group of servers
         files.key.chmod(0o640)
         with serve(remit, *files.flags()):
             pass
 
 
-def test_one_that_has_expired_is_said(any_remit):
+def test_expired_certificate_is_reported(any_remit):
     files = Files(any_remit, "expired")
     der = ssl.PEM_cert_to_DER_cert(files.chain.read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n")
     until = der.index(b"\x17\x0d", der.index(b"\x17\x0d") + 15) + 2  # the second of its two times
@@ -487,7 +487,7 @@ def trusted_certificate(s) -> bytes | None:
         return new.getpeercert(binary_form=True)
 
 
-def test_sighup_takes_the_new_certificate(stage):
+def test_sighup_loads_new_certificate(stage):
     with serve_tls(make_remit(users()[-1], stage)) as s:
         old = tls(s)
         was = old.getpeercert(binary_form=True)
@@ -506,7 +506,7 @@ def test_sighup_takes_the_new_certificate(stage):
             assert new.getpeercert(binary_form=True) == now
 
 
-def test_the_unix_socket_stays_plain(any_remit):
+def test_unix_socket_stays_plain(any_remit):
     files, path = Files(any_remit, "local"), any_remit.folder / "tls.sock"
     with serve(any_remit, *files.flags(), "--listen", f"unix:{path}"):
         c = http.client.HTTPConnection("localhost")

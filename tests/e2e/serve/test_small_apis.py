@@ -19,7 +19,7 @@ from waiting import until
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 import venvs  # noqa: E402
 
-# Threads of a client's HTTP library may abort at Python's end, when all is said.
+# Threads of a client's HTTP library may abort at Python's end, when all is reply.
 UNTIL_THE_LAST_LINE = "import os, runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
 
 
@@ -29,7 +29,7 @@ def served(stage):
         yield one
 
 
-def test_nothing_but_code(served):
+def test_minimal_api_needs_only_code(served):
     assert served.json("POST", "/", {"code": "print('a')\n6 * 7"}) == {"result": 42, "stdout": "a\n", "stderr": ""}
     assert served.json("POST", "/", {"code": "x = 1"})["result"] is None
     assert served.json("POST", "/", {"code": "object"})["result"] == "<class 'object'>"
@@ -37,14 +37,14 @@ def test_nothing_but_code(served):
     assert failed["error"] == "ZeroDivisionError: division by zero" and failed["stdout"] == "b\n" and "result" not in failed
     for wrong in ({"code": 1}, {}, {"code": "1", "policy": {}}):
         assert "error" in served.json("POST", "/", wrong, status=400)
-    assert served.ask("POST", "/", {"code": "1"}, token="wrong")[0] == 401
+    assert served.request("POST", "/", {"code": "1"}, token="wrong")[0] == 401
 
 
 def fusion(served, code: str, status: int = 200, **more) -> dict:
     return served.json("POST", "/run_code", {"code": code, "language": "python", **more}, status=status)
 
 
-def test_sandbox_fusion(served):
+def test_sandbox_fusion_runs_code(served):
     good = fusion(served, "import sys\nprint(open('in/x').read(), sys.stdin.read())", stdin="typed", files={"in/x": base64.b64encode(b"file").decode(), "y": None})
     assert (good["status"], good["message"], good["compile_result"], good["files"]) == ("Success", "", None, {}), good
     run = good["run_result"]
@@ -63,9 +63,9 @@ def test_sandbox_fusion(served):
 
 
 @pytest.mark.parametrize("more", [{"language": "cpp"}, {"fetch_files": ["a"]}, {"run_timeout": "soon"}, {"files": {"x": "not base64"}}, {"code": None}])
-def test_what_sandbox_fusion_has_and_this_has_not_is_refused(served, more):
-    said = fusion(served, **{"code": "1", "status": 400, **more})
-    assert said["status"] == "SandboxError" and said["message"], said
+def test_unsupported_fusion_request_is_refused(served, more):
+    reply = fusion(served, **{"code": "1", "status": 400, **more})
+    assert reply["status"] == "SandboxError" and reply["message"], reply
 
 
 # ---- SandboxFusion's notebooks ----
@@ -75,7 +75,7 @@ def notebook(served, *cells: str, status: int = 200, **more) -> dict:
     return served.json("POST", "/run_jupyter", {"cells": list(cells), **more}, status=status)
 
 
-def test_a_notebook_has_cells_displays_errors_and_files(served):
+def test_notebook_has_cells_displays_errors_and_files(served):
     files = {"lib/helper.py": base64.b64encode(b"x = 6").decode(), "helper.py": base64.b64encode(b"x = 7").decode()}
     cells = ["import helper\na = 6 * helper.x\na", "print(a)\ndisplay('shown')\n[a]", "import sys\nsys.stderr.write('e')\n1 / 0", "open('out', 'wb').write(bytes([0, 255]))\nNone", "a"]
     got = notebook(served, *cells, files=files, fetch_files=["out", "helper.py", "none", "lib", "/etc/shadow"])
@@ -89,7 +89,7 @@ def test_a_notebook_has_cells_displays_errors_and_files(served):
     assert got["files"] == {"out": base64.b64encode(b"\0\xff").decode(), "helper.py": files["helper.py"]}
 
 
-def test_the_times_of_a_notebook_are_kept(served):
+def test_notebook_times_are_enforced(served):
     got = notebook(served, "while True: pass", "print(1)", cell_timeout=3)
     assert got["status"] == "Success" and got["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and got["cells"][1]["stdout"] == "1\n", got
     got = notebook(served, "a = 1", "while True: pass", "print(1)", total_timeout=3)
@@ -97,51 +97,51 @@ def test_the_times_of_a_notebook_are_kept(served):
     assert 3 <= got["driver"]["execution_time"] < 20
 
 
-def test_a_notebook_whose_session_ends_says_so(served):
+def test_notebook_reports_end_of_its_session(served):
     got = notebook(served, "print('a', flush=True)\nimport os\nos._exit(3)", "print(1)", fetch_files=["x"])
     assert (got["status"], len(got["cells"]), got["cells"][0]["stdout"]) == ("Failed", 1, "a\n") and "ended" in got["message"], got
     got = notebook(served, "x = bytearray(400 << 20)", memory_limit_MB=300)
     assert got["cells"][0]["error"][0]["ename"] == "MemoryError", got
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
 
 
-def test_what_an_answer_may_hold_is_bounded(served):
+def test_notebook_file_is_limited_in_size(served):
     got = notebook(served, "open('big', 'wb').truncate(65 << 20)", fetch_files=["big"])
     assert got["status"] == "SandboxError" and "larger" in got["message"], got
 
 
-def test_what_an_answer_needs_is_no_multiple_of_it(served):
+def test_large_notebook_answer_needs_little_memory(served):
     """Lists of nothing are small as text and large as values: an answer of many of them is put together from text."""
     cell = "class Wide:\n    def _repr_json_(self):\n        return b'[' + b'[],' * 300_000 + b'0]'\ndisplay(Wide())"
-    status, _, text = served.ask("POST", "/run_jupyter", {"cells": [cell] * 12, "total_timeout": 200}, timeout=240)
+    status, _, text = served.request("POST", "/run_jupyter", {"cells": [cell] * 12, "total_timeout": 200}, timeout=240)
     assert status == 200 and len(text) > 12 * 900_000, text[:500]
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{served.process.pid}/status").read_text())
     assert int(peak) < 300 * 1024, peak
 
 
-def test_json_as_deep_as_can_be_read_ends_nobody_else_s_session(served):
+def test_deeply_nested_json_ends_no_other_session(served):
     """The doors write again what code has made: its depth must not be more than the stack of who does it."""
     code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
     for path, body in (("/run_jupyter", {"cells": [code]}), ("/", {"code": code})):
-        status, _, text = served.ask("POST", path, body)
+        status, _, text = served.request("POST", path, body)
         assert status == 200 and b"[" * 2040 + b"]" * 2040 in text, (path, status, text[:500])
 
 
-def test_numbers_that_no_double_holds_are_values_too(served):
+def test_numbers_beyond_double_are_values(served):
     assert served.json("POST", "/", {"code": "10 ** 30"})["result"] == str(10**30)
     assert served.json("POST", "/", {"code": "10 ** 15"})["result"] == 10**15
     assert notebook(served, "[10 ** 30]")["cells"][0]["display"][0]["text/plain"] == f"[{10**30}]"
     assert fusion(served, "10 ** 30")["run_result"]["return_code"] == piston(served, "10 ** 30")["run"]["code"] == 0
 
 
-def test_a_client_that_leaves_ends_its_notebook(served):
+def test_client_that_leaves_ends_its_notebook(served):
     connection = served.connect()
     body = json.dumps({"cells": ["import time; time.sleep(60)", "1"]})
     begun = time.monotonic()
     connection.request("POST", "/run_jupyter", body, {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"})
     until(lambda: served.metric("remit_rooms"), "it does not begin")
     connection.close()
-    served.wait_for_no_rooms()
+    served.wait_for_no_hosted_sessions()
     assert time.monotonic() - begun < 20, "its timeout has ended it"
 
 
@@ -150,7 +150,7 @@ def test_a_client_that_leaves_ends_its_notebook(served):
     [{"cells": []}, {"cells": "1"}, {"cells": [1]}, {"kernel": "r"}, {"total_timeout": 0}, {"cell_timeout": -1}, {"cell_timeout": "1"}, {"files": ["a"]}, {"files": {"a": "?"}},
      {"fetch_files": [1]}, {"fetch_files": ["a"] * 257}, {"memory_limit_MB": 1}, {"memory_limit_MB": 64.5}],
 )  # fmt: skip
-def test_what_a_notebook_cannot_have_is_refused(served, more):
+def test_malformed_notebook_is_refused(served, more):
     got = served.json("POST", "/run_jupyter", {"cells": ["1"], **more}, status=400)
     assert (got["status"], got["driver"], got["cells"]) == ("SandboxError", None, []) and got["message"], got
 
@@ -162,7 +162,7 @@ def piston(served, code: str, status: int = 200, **more) -> dict:
     return served.json("POST", "/api/v2/execute", {"language": "python", "version": "*", "files": [{"content": code}], **more}, status=status)
 
 
-def test_piston(served):
+def test_piston_runs_code(served):
     for path in ("/api/v2", "/api/v2/piston"):
         (runtime,) = served.json("GET", f"{path}/runtimes")
         assert runtime["language"] == "python" and "py" in runtime["aliases"] and runtime["version"] in sys.version, runtime
@@ -178,8 +178,8 @@ def test_piston(served):
     out = "7 b'\\x00\\xff' ['/workspace/main.py', 'a', 'b'] typed\no\n"
     assert (run["stdout"], run["stderr"], run["code"], run["signal"], run["message"], run["status"]) == (out, "e\n", 0, None, None, None), run
     assert sorted(run["output"]) == sorted(out + "e\n") and run["cpu_time"] > 0 and run["wall_time"] > 0 and run["memory"] > 1 << 20
-    assert served.ask("POST", "/api/v2/execute", {}, token="wrong")[0] == 401
-    assert served.ask("GET", "/api/v2/runtimes", headers={"Host": "elsewhere.test"})[0] == 421
+    assert served.request("POST", "/api/v2/execute", {}, token="wrong")[0] == 401
+    assert served.request("GET", "/api/v2/runtimes", headers={"Host": "elsewhere.test"})[0] == 421
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_piston(served):
         ("print('x' * (3 << 20))", {}, (0, None, None, "stdout was cut at the policy's limit")),
     ],
 )  # fmt: skip
-def test_how_programs_of_piston_end(served, code, more, ended):
+def test_piston_reports_how_program_ended(served, code, more, ended):
     run = piston(served, code, **more)["run"]
     if ended[1] == "SIGKILL" and ended[2] == "SG" and run["code"] == 1:  # without a cgroup Python is told
         assert "MemoryError" in run["stderr"]
@@ -228,12 +228,12 @@ def test_how_programs_of_piston_end(served, code, more, ended):
         ({"network": True}, "network"),
     ],
 )  # fmt: skip
-def test_what_piston_cannot_have_is_refused_in_its_words(served, more, words):
+def test_malformed_piston_request_is_refused_in_piston_s_words(served, more, words):
     got = piston(served, "1", status=400, **more)
     assert got.keys() == {"message"} and words in got["message"], got
 
 
-def test_a_key_bounds_these_doors_too(stage):
+def test_key_limits_apply_to_small_apis(stage):
     remit = make_remit(users()[-1], stage)
     path = remit.folder / "small-api-keys.json"
     path.unlink(missing_ok=True)
@@ -257,7 +257,7 @@ def test_a_key_bounds_these_doors_too(stage):
         assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 20, late
 
 
-def test_the_clients_of_pypi(stage):
+def test_pypi_clients_of_small_apis_work(stage):
     """As PyPI has them, with no more than the address of the server."""
     remit = make_remit(users()[-1], stage)
     program = shutil.copy(pathlib.Path(__file__).parent / "small_api_clients.py", remit.folder)

@@ -53,7 +53,7 @@ def sleepers(s: Served, key: str, count: int):
 
     def sleep() -> None:
         with contextlib.suppress(OSError):
-            s.ask("POST", "/v1/runs", {"code": "import time; time.sleep(3600)", "policy": {"timeout": "1h"}}, token=key)
+            s.request("POST", "/v1/runs", {"code": "import time; time.sleep(3600)", "policy": {"timeout": "1h"}}, token=key)
 
     threads = [threading.Thread(target=sleep) for _ in range(count)]
     before = s.metric("remit_rooms")
@@ -79,50 +79,50 @@ def test_sleeping_programs_of_one_key_do_not_stop_another(remit):
             assert s.run("print(1)")["stdout"] == "1\n"
 
 
-def test_a_refused_program_of_one_key_ends_no_program_of_another(any_remit):
+def test_refused_program_of_one_key_ends_no_program_of_another(any_remit):
     """The server's connection to its keeper serves both."""
     for _ in range(4):
         with two_keys(any_remit) as (s, alice, bob):
-            assert s.ask("POST", "/v1/runs", {"code": "1", "policy": {"network_allow": ["127.1:80"]}}, token=alice)[0] == 422
+            assert s.request("POST", "/v1/runs", {"code": "1", "policy": {"network_allow": ["127.1:80"]}}, token=alice)[0] == 422
             assert s.run("print(1)")["stdout"] == "1\n"
 
 
 def test_idle_sessions_of_one_key_leave_sessions_for_another(remit):
     with two_keys(remit) as (s, alice, bob):
         opened = 0
-        while (status := s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0]) == 201:
+        while (status := s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0]) == 201:
             opened += 1
         assert status == 429 and opened == 32
         mine = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201)["id"]
         assert s.json("POST", f"/v1/sessions/{mine}/cells", {"code": "6 * 7"})["value"]["json"] == 42
 
 
-def test_a_single_key_has_all_places(any_remit):
+def test_single_key_may_use_all_sessions(any_remit):
     with two_keys(any_remit, "--max-sessions", "6", names=("alone",)) as (s, alone):
-        statuses = [s.ask("POST", "/v1/sessions", {})[0] for _ in range(7)]
+        statuses = [s.request("POST", "/v1/sessions", {})[0] for _ in range(7)]
         assert statuses == [201] * 6 + [429]
 
 
-def test_the_share_of_a_key_is_an_option(any_remit):
+def test_share_of_key_is_configurable(any_remit):
     with two_keys(any_remit, "--max-sessions", "8", "--key-share", "25") as (s, alice, bob):
-        statuses = [s.ask("POST", "/v1/sessions", {}, token=alice)[0] for _ in range(3)]
+        statuses = [s.request("POST", "/v1/sessions", {}, token=alice)[0] for _ in range(3)]
         assert statuses == [201, 201, 429]
         got = s.json("POST", "/v1/sessions", {}, status=429, token=alice)
         assert "share of one key: 2" in got["error"]["message"]
 
 
-def test_a_place_is_free_when_its_session_has_ended(any_remit):
+def test_ended_session_frees_its_slot(any_remit):
     with two_keys(any_remit, "--max-sessions", "2", names=("alone",)) as (s, alone):
         for _ in range(5):
             for one in [s.json("POST", "/v1/sessions", {}, status=201)["id"] for _ in range(2)]:
                 s.json("DELETE", f"/v1/sessions/{one}")
         for _ in range(5):
             # The jail of a session that is dropped ends after the answer.
-            got = until(lambda: [text for status, _, text in [s.ask("POST", "/v1/sessions", {})] if status == 201])
+            got = until(lambda: [text for status, _, text in [s.request("POST", "/v1/sessions", {})] if status == 201])
             s.json("DELETE", f"/v1/sessions/{json.loads(got[0])['id']}?drop=1")
 
 
-def test_programs_wait_for_a_place_and_end_when_their_client_leaves(any_remit):
+def test_programs_wait_for_slot_and_end_when_client_leaves(any_remit):
     with two_keys(any_remit, "--max-running", "2") as (s, alice, bob), sleepers(s, alice, 2):
         # Alice's share is one place: one program runs and one waits.
         assert s.run("print(1)")["stdout"] == "1\n"
@@ -155,7 +155,7 @@ def cpu_shares(s: Served) -> list[int]:
     return sorted(found)
 
 
-def test_programs_of_one_key_divide_what_one_program_of_another_gets(remit):
+def test_programs_of_one_key_share_cpu_time_of_one_program(remit):
     """Processor time is divided between keys, where a group can do that."""
     divides = {c["name"]: c["yes"] for c in json.loads(remit("doctor", "--json").stdout)["capabilities"]}["cgroup_share"]
     with two_keys(remit) as (s, alice, bob), sleepers(s, alice, 4):
@@ -198,7 +198,7 @@ def answer(one: http.client.HTTPConnection) -> tuple[int, dict]:
 SLEEP = {"code": "import time; time.sleep(3600)", "policy": {**SMALL, "timeout": "1h"}}
 
 
-def test_programs_wait_for_memory_and_others_do_not_wait_for_them(any_remit):
+def test_programs_waiting_for_memory_do_not_delay_other_keys(any_remit):
     with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
         runs = s.events  # of bob, who has a share of his own
         first = stack.enter_context(contextlib.closing(s.connect()))
@@ -214,7 +214,7 @@ def test_programs_wait_for_memory_and_others_do_not_wait_for_them(any_remit):
         assert answer(waiting)[1]["stdout"] == "1\n"
 
 
-def test_a_program_that_waits_for_memory_ends_when_its_client_leaves(any_remit):
+def test_program_waiting_for_memory_ends_when_client_leaves(any_remit):
     with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
         start(stack, s, alice, SLEEP)
         until(lambda: s.metric("remit_rooms") == 1)
@@ -224,25 +224,25 @@ def test_a_program_that_waits_for_memory_ends_when_its_client_leaves(any_remit):
         until(lambda: s.metric("remit_rooms") == 1, "what nobody waits for still waits for memory")
 
 
-def test_a_session_without_memory_is_busy_until_another_has_ended(any_remit):
+def test_session_without_free_memory_is_busy(any_remit):
     with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
         ids = [s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201, token=alice)["id"] for _ in range(2)]
         got = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=429, token=alice)
         assert "memory" in got["error"]["message"] and "MiB" not in got["error"]["message"]  # how much others have is not told
-        assert s.ask("POST", "/v1/sessions", {"policy": SMALL})[0] == 201
+        assert s.request("POST", "/v1/sessions", {"policy": SMALL})[0] == 201
         s.json("POST", f"/v1/sessions/{ids[0]}/reset", {}, token=alice)  # changes nothing
-        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 429
+        assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 429
         s.json("DELETE", f"/v1/sessions/{ids[0]}", token=alice)
-        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
+        assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
         # One that cannot be opened holds nothing afterwards.
         s.json("DELETE", f"/v1/sessions/{ids[1]}", token=alice)
         wrong = {**SMALL, "packages": ["remit-no-such-package"], "package_offline": True}
         for _ in range(3):
-            assert s.ask("POST", "/v1/sessions", {"policy": wrong}, token=alice)[0] not in (201, 429)
-        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
+            assert s.request("POST", "/v1/sessions", {"policy": wrong}, token=alice)[0] not in (201, 429)
+        assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
 
 
-def test_branches_count_for_the_memory_of_their_key(any_remit):
+def test_branches_count_against_key_memory(any_remit):
     with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
         one = s.json("POST", "/v1/sessions", {"policy": SMALL, "forkable": True}, status=201, token=alice)["id"]
         branch = s.json("POST", f"/v1/sessions/{one}/fork", {}, status=201, token=alice)["id"]
@@ -253,7 +253,7 @@ def test_branches_count_for_the_memory_of_their_key(any_remit):
 
 
 @pytest.mark.parametrize("path", ("/v1/runs", "/v1/sessions", "/sandboxes", "/run_code", "/"))
-def test_a_program_that_never_fits_is_refused_with_a_remedy(any_remit, path):
+def test_program_that_never_fits_is_refused_with_remedy(any_remit, path):
     body = {
         "/v1/runs": {"code": "1", "policy": {**SMALL, "memory_bytes": "300M"}},
         "/v1/sessions": {"policy": {**SMALL, "memory_bytes": "unlimited"}},
@@ -262,7 +262,7 @@ def test_a_program_that_never_fits_is_refused_with_a_remedy(any_remit, path):
         "/": {"code": "1"},
     }[path]
     with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
-        status, _, text = s.ask("POST", path, body)
+        status, _, text = s.request("POST", path, body)
         assert status in (400, 422, 500), text
         assert b"the limit of this server is 250 MiB for the programs of one key" in text
         if path.startswith("/v1"):
@@ -271,7 +271,7 @@ def test_a_program_that_never_fits_is_refused_with_a_remedy(any_remit, path):
         assert s.run("print(1)", policy=SMALL)["stdout"] == "1\n"
 
 
-def test_a_single_key_has_as_many_programs_as_the_keeper_has_places_for(remit):
+def test_single_key_may_use_all_slots_of_keeper(remit):
     """Whatever the policy of the server's options says, and however small the machine is."""
     with serve(remit, "--memory", "unlimited") as s:
         ids = [s.json("POST", "/v1/sessions", {}, status=201)["id"] for _ in range(64)]
@@ -280,7 +280,7 @@ def test_a_single_key_has_as_many_programs_as_the_keeper_has_places_for(remit):
             s.json("DELETE", f"/v1/sessions/{one}?drop=1")
 
 
-def test_ever_new_policies_of_one_key_leave_another_warm(remit):
+def test_many_policies_of_one_key_leave_another_warm(remit):
     with two_keys(remit) as (s, alice, bob):
 
         def start(key: str, **policy) -> str:
@@ -303,17 +303,17 @@ def test_ever_new_policies_of_one_key_leave_another_warm(remit):
 # ---- bodies ----
 
 
-def test_values_of_json_count_as_bytes_of_the_body(any_remit):
+def test_json_values_count_as_bytes_of_body(any_remit):
     """An empty object is two bytes of text and a hundred times as many in memory."""
     with two_keys(any_remit, "--max-body-bytes", "8M") as (s, alice, bob):
         for path in ("/v1/runs", "/mcp"):
             few, many = ({"code": "1", "more": [{}] * count} for count in (1000, 45000))
-            assert s.ask("POST", path, few)[0] == 400
-            assert s.ask("POST", path, many)[0] == 429
+            assert s.request("POST", path, few)[0] == 400
+            assert s.request("POST", path, many)[0] == 429
         assert s.run("1")["status"] == "ok"
 
 
-def test_slow_bodies_of_one_key_do_not_have_anothers_refused(remit):
+def test_slow_bodies_of_one_key_do_not_refuse_another_s(remit):
     """Alice sends all that the bodies of all keys may have together, but the last bytes."""
     with two_keys(remit) as (s, alice, bob), contextlib.ExitStack() as stack:
         head = HEAD.format(token=alice) + f"Content-Length: {96 << 20}\r\n\r\n"
@@ -338,7 +338,7 @@ def test_slow_bodies_of_one_key_do_not_have_anothers_refused(remit):
         assert refused == 2
 
 
-def test_uploads_with_a_sandboxs_token_count_for_its_key(any_remit):
+def test_uploads_with_sandbox_token_count_against_its_key(any_remit):
     with two_keys(any_remit, "--max-body-bytes", "8M") as (s, alice, bob):
         made = s.json("POST", "/sandboxes", {"templateID": "base"}, status=201, token=alice)
         head = (
@@ -354,7 +354,7 @@ def test_uploads_with_a_sandboxs_token_count_for_its_key(any_remit):
 
 
 @contextlib.contextmanager
-def strangers(s: Served, count: int, sent: bytes):
+def unauthorized_connections(s: Served, count: int, sent: bytes):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
     with contextlib.ExitStack() as stack:
@@ -367,9 +367,9 @@ def strangers(s: Served, count: int, sent: bytes):
 
 
 @pytest.mark.parametrize("sent", (b"", b"GET /", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40), ids=("silent", "half a head", "deaf"))
-def test_connections_without_a_key_do_not_stop_the_server(remit, sent):
-    with two_keys(remit) as (s, alice, bob), strangers(s, 1100, sent):
-        assert s.ask("GET", "/v1/status", timeout=60)[0] == 200
+def test_connections_without_key_do_not_stop_server(remit, sent):
+    with two_keys(remit) as (s, alice, bob), unauthorized_connections(s, 1100, sent):
+        assert s.request("GET", "/v1/status", timeout=60)[0] == 200
         assert s.run("print(1)")["stdout"] == "1\n"
 
 
@@ -388,7 +388,7 @@ def test_connections_of_one_key_leave_some_for_another(any_remit):
         assert s.run("1")["status"] == "ok"
 
 
-def test_idle_connections_of_a_key_give_way_to_its_new_ones(any_remit):
+def test_idle_connections_of_key_are_closed_for_new_ones(any_remit):
     with two_keys(any_remit, "--max-connections", "8") as (s, alice, bob), contextlib.ExitStack() as stack:
         for key in (alice, bob) * 20:
             one = stack.enter_context(contextlib.closing(s.connect()))
@@ -406,17 +406,17 @@ def leave_files(s: Served, key: str, count: int, size: int, **policy) -> dict:
     return s.json("POST", "/v1/runs", {"code": code, "policy": {"artifact_export_paths": ["*.bin"], **policy}}, token=key)
 
 
-def test_artifacts_of_one_key_do_not_push_out_those_of_another(remit):
+def test_artifacts_of_one_key_do_not_evict_another_s(remit):
     with two_keys(remit) as (s, alice, bob):
         mine = s.run("open('mine', 'w').write('precious')", policy={"artifact_export_paths": ["mine"]})["id"]
         ids = [leave_files(s, alice, 4, (64 << 20) - 65536)["id"] for _ in range(5)]
-        assert s.ask("GET", f"/v1/runs/{mine}/artifacts/mine")[2] == b"precious"
+        assert s.request("GET", f"/v1/runs/{mine}/artifacts/mine")[2] == b"precious"
         # Her own newest is there, her oldest is not.
-        there = [s.ask("HEAD", f"/v1/runs/{one}/artifacts/0.bin", token=alice)[0] for one in ids]
+        there = [s.request("HEAD", f"/v1/runs/{one}/artifacts/0.bin", token=alice)[0] for one in ids]
         assert there[0] == 404 and there[-1] == 200
 
 
-def test_an_artifact_without_space_is_skipped_and_the_run_goes_well(any_remit):
+def test_artifact_without_space_is_skipped(any_remit):
     with two_keys(any_remit, "--max-artifact-bytes", "8M") as (s, alice, bob):
         got = leave_files(s, alice, 3, 3 << 19)
         assert len(got["artifacts"]) == 2 and got["status"] == "ok"
@@ -434,7 +434,7 @@ def store_of(s: Served) -> pathlib.Path:
     raise AssertionError("there is none")
 
 
-def test_artifacts_of_a_killed_server_are_removed_by_the_next(remit):
+def test_artifacts_of_killed_server_are_removed_by_next(remit):
     with contextlib.suppress(AssertionError), two_keys(remit) as (s, alice, bob):
         leave_files(s, alice, 1, 1 << 20)
         left = store_of(s)
@@ -447,7 +447,7 @@ def test_artifacts_of_a_killed_server_are_removed_by_the_next(remit):
             assert store_of(s).exists() and store_of(s) != store_of(other)
 
 
-def test_dropped_sessions_leave_no_folder_behind(any_remit):
+def test_dropped_sessions_leave_no_artifact_folder(any_remit):
     with two_keys(any_remit) as (s, alice, bob):
         policy = {"artifact_export_paths": ["*"]}
         for _ in range(3):
@@ -465,18 +465,18 @@ class DeafIndex:
     def __init__(self) -> None:
         self.asked: set[str] = set()
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.held: list[socket.socket] = []
-        self.thread = threading.Thread(target=self.hear)
+        self.connections: list[socket.socket] = []
+        self.thread = threading.Thread(target=self.accept_requests)
         self.thread.start()
 
-    def hear(self) -> None:
+    def accept_requests(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 one = self.socket.accept()[0]
-                self.held.append(one)
-                threading.Thread(target=self.note, args=(one,), daemon=True).start()
+                self.connections.append(one)
+                threading.Thread(target=self.record_request, args=(one,), daemon=True).start()
 
-    def note(self, one: socket.socket) -> None:
+    def record_request(self, one: socket.socket) -> None:
         with contextlib.suppress(OSError):
             found = re.search(rb"/simple/([a-z0-9-]+)/", one.recv(4096))
             if found:
@@ -485,12 +485,12 @@ class DeafIndex:
     def close(self) -> None:
         self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
-        for one in (self.socket, *self.held):
+        for one in (self.socket, *self.connections):
             one.close()
 
 
 @pytest.mark.parametrize("path", ("/v1/runs", "/v1/sessions"))
-def test_installations_of_one_key_leave_installers_for_another(remit, path):
+def test_installations_of_one_key_leave_some_for_another(remit, path):
     with contextlib.closing(DeafIndex()) as index, contextlib.ExitStack() as stack:
         url = f"http://127.0.0.1:{index.socket.getsockname()[1]}/simple"
         code = {"code": "1"} if path == "/v1/runs" else {}
@@ -510,27 +510,27 @@ def test_installations_of_one_key_leave_installers_for_another(remit, path):
 # ---- results ----
 
 
-def peak(s: Served) -> int:
+def peak_bytes(s: Served) -> int:
     """The most bytes of memory that the server has held."""
     (kib,) = re.findall(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{s.process.pid}/status").read_text())
     return int(kib) * 1024
 
 
 @pytest.mark.parametrize("stream", (None, "ndjson"))
-def test_a_result_costs_the_server_little_more_than_its_json(any_remit, stream):
+def test_result_needs_little_more_memory_than_its_json(any_remit, stream):
     """A control character is six bytes of JSON."""
     size = 16 << 20
     with serve(any_remit) as s:
         s.run("1")
-        before = peak(s)
+        before = peak_bytes(s)
         code = f"import sys; sys.stdout.write('\\x01' * {size})"
         body = {"code": code, "policy": {"stdout_max_bytes": size}, **({"stream": stream} if stream else {})}
-        text = s.ask("POST", "/v1/runs", body)[2]
+        text = s.request("POST", "/v1/runs", body)[2]
         assert text.count(b"\\u0001") >= size
-        assert peak(s) - before < 11 * size
+        assert peak_bytes(s) - before < 11 * size
 
 
-def test_a_key_without_a_policy_has_ceilings_for_results(remit):
+def test_key_without_policy_has_result_limits(remit):
     with two_keys(remit, "--value-max", "32M") as (s, alice, bob):
         for field, value in (
             ("stdout_max_bytes", "17M"), ("stderr_max_bytes", "1G"), ("value_bytes", "33M"), ("display_bytes", "65M"),
@@ -551,7 +551,7 @@ def long_result(size: int, text: str = "x") -> dict:
     return {"code": f"print({text!r} * {size - 1})", "policy": {**SMALL, "stdout_max_bytes": size}}
 
 
-def test_results_wait_for_the_slow_reader_of_their_key_and_for_no_other(any_remit):
+def test_slow_reader_delays_only_results_of_its_key(any_remit):
     size = 12 << 20  # more than the buffers of the kernel take
     with two_keys(any_remit, "--max-result-bytes", "256M") as (s, alice, bob), contextlib.ExitStack() as stack:
         unread = [start(stack, s, alice, long_result(size)) for _ in range(5)]
@@ -563,10 +563,10 @@ def test_results_wait_for_the_slow_reader_of_their_key_and_for_no_other(any_remi
         assert s.metric("remit_rooms") == 2 and sum(map(is_answered, unread)) == 3
         for one in sorted(unread, key=is_answered, reverse=True):
             assert len(answer(one)[1]["stdout"]) == size
-        s.wait_for_no_rooms()
+        s.wait_for_no_hosted_sessions()
 
 
-def test_runs_whose_results_wait_count_for_their_key(any_remit):
+def test_runs_with_waiting_results_count_against_key(any_remit):
     """Also those whose clients have gone: each has a thread."""
     with two_keys(any_remit, "--max-result-bytes", "256M", "--max-rooms", "8") as (s, alice, bob), contextlib.ExitStack() as stack:
         unread = [start(stack, s, alice, long_result(12 << 20)) for _ in range(3)]
@@ -580,10 +580,10 @@ def test_runs_whose_results_wait_count_for_their_key(any_remit):
         assert s.run("print(1)")["stdout"] == "1\n"
         for one in unread:
             answer(one)
-        s.wait_for_no_rooms()
+        s.wait_for_no_hosted_sessions()
 
 
-def test_a_result_that_never_fits_is_an_error_with_a_remedy(any_remit):
+def test_result_that_never_fits_is_error_with_remedy(any_remit):
     policy = {**SMALL, "stdout_max_bytes": "8M"}
     with two_keys(any_remit, "--max-result-bytes", "64M") as (s, alice, bob):
         got = s.json("POST", "/v1/runs", {"code": "print('x' * (8 << 20))", "policy": policy}, status=422)["error"]
@@ -595,7 +595,7 @@ def test_a_result_that_never_fits_is_an_error_with_a_remedy(any_remit):
         assert len(s.json("POST", "/v1/runs", {"code": "print('x' * (8 << 20))", "policy": policy})["stdout"]) == 8 << 20
 
 
-def test_a_server_ends_while_results_wait(any_remit):
+def test_server_ends_while_results_wait(any_remit):
     with two_keys(any_remit, "--max-result-bytes", "256M") as (s, alice, bob), contextlib.ExitStack() as stack:
         unread = [start(stack, s, alice, long_result(12 << 20)) for _ in range(5)]
         until(lambda: sum(map(is_answered, unread)) == 3)
@@ -608,7 +608,7 @@ def test_a_server_ends_while_results_wait(any_remit):
 # ---- the sum ----
 
 
-def the_sum(text: str) -> dict[str, int]:
+def sum_of_limits(text: str) -> dict[str, int]:
     """Bytes, as `remit serve --limits` prints them."""
     units = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
     size = r"(\d+) (bytes|[KMGT]iB)"
@@ -622,9 +622,9 @@ def the_sum(text: str) -> dict[str, int]:
     return {name: int(f[1]) * units[f[2]] for name, f in found.items()}
 
 
-def test_the_sum_of_the_limits_is_printed(any_remit):
+def test_sum_of_limits_is_printed(any_remit):
     for flags in ((), ("--max-memory", "64M", "--max-result-bytes", "32M", "--max-body-bytes", "16M", "--max-artifact-bytes", "8M")):
-        sums = the_sum(any_remit("serve", "--limits", *flags).stdout)
+        sums = sum_of_limits(any_remit("serve", "--limits", *flags).stdout)
         assert sums["memory"] == sum(sums[name] for name in ("programs", "results", "bodies", "server", "keeper"))
         assert sums["disk"] == sums["artifacts"] + sums["packages"]
     assert sums["programs"] == 64 << 20 and sums["results"] == 32 << 20 and sums["bodies"] == 4 * 16 << 20
@@ -632,14 +632,14 @@ def test_the_sum_of_the_limits_is_printed(any_remit):
 
 
 @pytest.mark.parametrize("flags", ((), ("--max-memory", "1T"), ("--max-memory", "64M")), ids=("default", "too much", "little"))
-def test_a_server_tells_when_its_limits_are_more_than_the_machine_has(any_remit, flags):
+def test_server_warns_if_limits_exceed_machine(any_remit, flags):
     with two_keys(any_remit, *flags) as (s, alice, bob):
-        told = s.process.stderr.fileno()  # before the address
-        text = os.read(told, 4096).decode() if select.select([told], [], [], 0)[0] else ""
+        stderr = s.process.stderr.fileno()  # before the address
+        text = os.read(stderr, 4096).decode() if select.select([stderr], [], [], 0)[0] else ""
     keys = any_remit.folder / "tenants.json"
     for name in ("alice", "bob"):
         any_remit("serve", "--keys", keys, "--add-key", name)
-    sums = the_sum(any_remit("serve", "--limits", "--keys", keys, *flags).stdout)
+    sums = sum_of_limits(any_remit("serve", "--limits", "--keys", keys, *flags).stdout)
     keys.unlink()
     assert ("add up to" in text) == (sums["memory"] > sums["machine"]), text
     assert ("add up to" in text) == ("1T" in flags) or sums["machine"] < 4 << 30
@@ -693,14 +693,14 @@ def memory_of(s: Served) -> dict[str, int]:
 FILL = "import time\nx = b'x' * (40 << 20)\nwith open('file', 'wb') as f:\n    for _ in range(20): f.write(b'x' * (1 << 20))\n"
 
 
-def test_all_limits_reached_at_once_are_within_the_sum(remit):
+def test_memory_with_all_limits_reached_is_within_sum(remit):
     """By two keys and strangers: everything of which the table bounds the memory or the disk, but packages."""
     flags = (
         "--max-running", "4", "--max-sessions", "4", "--max-rooms", "16", "--max-memory", "1300M", "--max-result-bytes", "160M",
         "--max-body-bytes", "8M", "--max-connections", "64", "--max-artifact-bytes", "32M",
     )  # fmt: skip
     with two_keys(remit, *flags) as (s, alice, bob), contextlib.ExitStack() as stack:
-        sums = the_sum(remit("serve", "--limits", *flags).stdout)
+        sums = sum_of_limits(remit("serve", "--limits", *flags).stdout)
         kept, asleep = [], []
         for key in (alice, bob):
             for _ in range(3):
@@ -720,18 +720,18 @@ def test_all_limits_reached_at_once_are_within_the_sum(remit):
             slow = stack.enter_context(socket.create_connection(("127.0.0.1", s.port), timeout=60))
             slow.sendall((HEAD.format(token=key) + f"Content-Length: {90 << 20}\r\n\r\n").encode() + b" " * (3 << 20))
         until(lambda: not unread_bytes(s.port), "the bodies are not read")
-        stack.enter_context(strangers(s, 64, b"GET /"))
+        stack.enter_context(unauthorized_connections(s, 64, b"GET /"))
         assert 60 <= s.metric("remit_http_connections") <= 64
         # Each of them is reached.
         for key in (alice, bob):
-            assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=key)[0] == 429
-            assert s.ask("POST", "/v1/runs", {"code": "1", "policy": {"memory_bytes": "2G"}}, token=key)[0] == 422
-            assert s.ask("POST", "/v1/runs", b" " * (2 << 20), {"Content-Type": "application/json"}, key)[0] == 429
+            assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=key)[0] == 429
+            assert s.request("POST", "/v1/runs", {"code": "1", "policy": {"memory_bytes": "2G"}}, token=key)[0] == 422
+            assert s.request("POST", "/v1/runs", b" " * (2 << 20), {"Content-Type": "application/json"}, key)[0] == 429
         assert sum(map(is_answered, kept)) == 2 and not any(map(is_answered, asleep))
         assert s.metric("remit_rooms") >= 4 + 4 + 2
         got = memory_of(s)
         assert got["server"] < sums["results"] + sums["bodies"] + sums["server"], (got, sums)
-        assert peak(s) < sums["results"] + sums["bodies"] + sums["server"]
+        assert peak_bytes(s) < sums["results"] + sums["bodies"] + sums["server"]
         assert got["others"] < sums["keeper"] + (0 if got["jails"] else sums["programs"]), (got, sums)
         assert got["jails"] < sums["programs"], (got, sums)
         assert (sums["memory"] - sums["keeper"]) // 4 < sum(got.values()) < sums["memory"], (got, sums)
@@ -739,7 +739,7 @@ def test_all_limits_reached_at_once_are_within_the_sum(remit):
         assert 24 << 20 < on_disk <= sums["artifacts"] + (64 << 10)
 
 
-def test_the_table_of_limits_is_in_the_help_and_in_the_documents(any_remit):
+def test_table_of_limits_is_in_help_and_documents(any_remit):
     table, _, _ = any_remit("serve", "--limits").stdout.partition("\n\n")
     assert table in (ROOT / "docs" / "reference" / "http.md").read_text()
     options = re.findall(r"\| `(--[a-z-]+)` \|", table)
@@ -750,6 +750,6 @@ def test_the_table_of_limits_is_in_the_help_and_in_the_documents(any_remit):
 
 
 @pytest.mark.parametrize("wrong", ("0", "65", "-1", "x", ""))
-def test_a_limit_that_cannot_be_kept_is_refused(any_remit, wrong):
+def test_invalid_limit_is_refused(any_remit, wrong):
     done = any_remit("serve", "--listen", "127.0.0.1:0", f"--max-running={wrong}")
     assert done.returncode == 2 and "--max-running" in done.stderr

@@ -54,7 +54,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("code,text,data", VALUES, ids=[repr(row[0])[:40] for row in VALUES])
-def test_the_last_expression_is_the_value(any_remit, code, text, data):
+def test_last_expression_is_value(any_remit, code, text, data):
     found = value(any_remit.json(code))
     assert (found["text"], found.get("json", ...), found["mime"]) == (text, data, {})
     assert found["truncated"] is False and found["left_out"] == []
@@ -77,11 +77,11 @@ NONE = [
 
 
 @pytest.mark.parametrize("code", NONE)
-def test_a_statement_and_none_have_no_value(any_remit, code):
+def test_statement_and_none_have_no_value(any_remit, code):
     assert value(any_remit.json(code)) is None
 
 
-def test_cells_cold_and_warm(cells):
+def test_cells_work_cold_and_warm(cells):
     assert value(cells("import math\nmath.factorial(5)"))["json"] == 120
     assert value(cells("import asyncio\nawait asyncio.sleep(0.01)\n'x'"))["text"] == "'x'"
     result = cells("def f():\n    return [][1]\n\nf()")
@@ -115,7 +115,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_object_gives_a_bounded_text(remit, name):
+def test_hostile_object_gives_bounded_text(remit, name):
     result = remit.json(HOSTILE[name], "--timeout", "60s")
     found = value(result)
     assert 0 < len(found["text"]) < 70_000, found
@@ -123,18 +123,18 @@ def test_any_object_gives_a_bounded_text(remit, name):
     assert "forged" not in json.dumps(found.get("json", ""))
 
 
-def test_a_repr_that_prints_prints(any_remit):
+def test_output_of_repr_is_printed(any_remit):
     result = any_remit.json("class C:\n    def __repr__(self):\n        print('p')\n        return 'C'\nC()")
     assert (result["stdout"], value(result)["text"]) == ("p\n", "C")
 
 
-def test_a_repr_that_loops_ends_with_the_cell(remit):
+def test_endless_repr_ends_with_cell(remit):
     result = remit.json("class C:\n    def __repr__(self):\n        while True: pass\nC()", "--timeout", "1s")
     assert result["status"] == "timeout" and result["value"] is None
 
 
 @pytest.mark.parametrize("tier", ["local", "unsafe", "landlock"])
-def test_a_value_is_cut_at_its_cap(remit, covers, tier):
+def test_value_is_cut_at_limit(remit, covers, tier):
     preset = ("--preset", "landlock") if tier == "landlock" else ("--tier", tier)
     found = value(remit.json("'ä' * 5000", *preset, "--value-max", "1k"))
     assert found["truncated"] and 1000 < len(found["text"].encode()) <= 1024 and found["text"].startswith("'ää")
@@ -149,7 +149,7 @@ def records(*texts): return b"".join(t.encode() + b"\\0" for t in texts)
 """
 
 
-def test_the_keeper_keeps_to_the_caps_whatever_the_runner_does(remit):
+def test_keeper_enforces_limits_on_hostile_runner(remit):
     """A program that speaks for itself on the channel."""
     too_much = FORGED + (
         "frame(26, records('kind', 'value', 'mime', 'text/plain', 'bytes', '2000'))\n"
@@ -176,13 +176,13 @@ def test_the_keeper_keeps_to_the_caps_whatever_the_runner_does(remit):
         "frame(26, records('kind', 'display', 'mime', 'text/plain', 'bytes', '9'))",
     ],
 )
-def test_forged_and_broken_displays_end_the_claims_of_that_run_only(remit, frames):
+def test_malformed_displays_end_claims_of_that_run_only(remit, frames):
     result = remit.json(FORGED + "print('x', flush=True)\n" + frames + "\nraise SystemExit(4)")
     assert (result["status"], result["exit_code"], result["stdout"]) == ("exit", 4, "x\n")
     assert result["displays"] == [] and result["value"] is None
 
 
-def test_too_many_displays_are_counted(any_remit):
+def test_excess_displays_are_counted(any_remit):
     result = any_remit.json("for i in range(1100): display(i)", "--timeout", "60s")
     assert len(result["displays"]) == 1000 and result["displays_left_out"] == 100
     assert result["displays"][-1]["mime"]["text/plain"] == "999"
@@ -206,19 +206,19 @@ def test_too_many_displays_are_counted(any_remit):
         ("eval('(')", "SyntaxError", 1, None, "eval('(')"),
     ],
 )
-def test_an_error_has_the_programs_line(any_remit, code, name, line, column, text):
+def test_error_has_program_s_line(any_remit, code, name, line, column, text):
     error = any_remit.json(code)["error"]
     assert (error["name"], error["line"], error["text"]) == (name, line, text)
     assert column is ... or error["column"] == column
 
 
-def test_a_program_with_a_zero_byte_is_an_error(any_remit):
+def test_program_with_zero_byte_is_error(any_remit):
     done = any_remit("run", "--json", any_remit.file("zero.py", b"a = 1\n\0b"))
     error = json.loads(done.stdout)["error"]
     assert error["name"] in ("SyntaxError", "ValueError") and "null byte" in error["value"]  # by version
 
 
-def test_the_frames_are_the_programs_own(any_remit):
+def test_frames_are_program_s_own(any_remit):
     code = "import json\nclass A(json.JSONEncoder):\n    def default(self, o):\n        raise KeyError('k')\n\njson.dumps(object(), cls=A)"
     error = any_remit.json(code)["error"]
     assert error["frames"] == [
@@ -228,25 +228,25 @@ def test_the_frames_are_the_programs_own(any_remit):
     assert "runner" not in error["traceback"] and "cell.py" not in error["traceback"]
 
 
-def test_the_frames_of_an_await_are_the_programs_own(any_remit):
+def test_frames_of_await_are_program_s_own(any_remit):
     code = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    [][0]\nawait f()"
     result = any_remit.json(code)
     assert [f["line"] for f in result["error"]["frames"]] == [5, 4]
     assert "asyncio" not in result["error"]["traceback"]
 
 
-def test_deep_recursion_gives_the_last_frames(any_remit):
+def test_deep_recursion_gives_last_frames(any_remit):
     error = any_remit.json("def f(): f()\nf()")["error"]
     assert error["name"] == "RecursionError" and len(error["frames"]) == 50
 
 
-def test_the_largest_claim_fits_its_frame(any_remit):
+def test_largest_claim_fits_its_frame(any_remit):
     code = "class E(Exception): pass\nE.__name__ = '😀' * 90000\nraise E('😀' * 90000)"
     result = any_remit.json(code)
     assert result["status"] == "error" and result["error"]["value"].startswith("😀😀")
 
 
-def test_an_exception_class_of_its_own_kind_is_described(any_remit):
+def test_unusual_exception_class_is_described(any_remit):
     code = "class M(type):\n    @property\n    def __name__(cls): raise KeyError\nclass E(Exception, metaclass=M):\n    def __str__(self): raise KeyError\nraise E"
     result = any_remit.json(code)
     assert (result["status"], result["error"]["name"]) == ("error", "E")
@@ -255,7 +255,7 @@ def test_an_exception_class_of_its_own_kind_is_described(any_remit):
 # ---- await ----
 
 
-def test_tasks_that_were_not_awaited_are_cancelled(any_remit):
+def test_unawaited_tasks_are_cancelled(any_remit):
     code = "import asyncio\nasync def f():\n    try: await asyncio.sleep(60)\n    finally: print('cancelled')\nt = asyncio.create_task(f())\nawait asyncio.sleep(0)\n'done'"
     result = any_remit.json(code)
     assert (result["stdout"], value(result)["text"]) == ("cancelled\n", "'done'")
@@ -265,13 +265,13 @@ def test_asyncio_is_not_imported_without_await(any_remit):
     assert value(any_remit.json("import sys\n'asyncio' in sys.modules"))["json"] is False
 
 
-def test_a_program_finds_no_part_of_the_runner(any_remit):
+def test_runner_s_modules_cannot_be_imported(any_remit):
     for name in ("cell", "records", "errors", "display", "runner", "_remit"):
         result = any_remit.json(f"import {name}")
         assert result["error"]["name"] == "ModuleNotFoundError", name
 
 
-def test_a_program_that_breaks_the_imports_is_described(any_remit):
+def test_program_that_breaks_imports_is_described(any_remit):
     for code in ("sys.meta_path.clear(); sys.path_hooks.clear(); sys.path.clear()", "builtins.__import__ = None", "sys.modules.clear()"):
         result = any_remit.json(f"import sys, builtins\n{code}\n[1]")
         assert result["status"] in ("ok", "error"), result
@@ -279,7 +279,7 @@ def test_a_program_that_breaks_the_imports_is_described(any_remit):
         assert (result["status"], result["error"]["name"]) == ("error", "ValueError")
 
 
-def test_a_large_literal_needs_no_tree_of_the_whole(remit):
+def test_large_literal_needs_no_syntax_tree_of_whole_program(remit):
     """Syntax trees take hundreds of bytes for each number."""
     code = "x = [" + "1," * 100_000 + "]\nlen(x)\n"
     done = remit("run", "--json", remit.file("large.py", code))

@@ -33,7 +33,7 @@ def watcher(stage, prefix):  # noqa: F811
     return stage / "displays"
 
 
-def test_displays_come_in_order_with_the_output(remit, watcher):
+def test_displays_keep_their_place_in_output(remit, watcher):
     # At once: print() writes the end of a line by itself.
     code = "import os\nfor i in range(30):\n    os.write(1, b'%d\\n' % i)\n    display(i)\n    os.write(2, b'e\\n')\n    display('x' * 200_000)\n'v'"
     lines = run_as(remit, watcher, code).stdout.splitlines()
@@ -82,7 +82,7 @@ EXPECTED = {
 }
 
 
-def test_every_method_of_the_protocol_is_asked(remit):
+def test_every_display_method_is_called(remit):
     result = remit.json(METHODS + "display(All())\nAll()")
     assert parts(result) == EXPECTED
     value = result["value"]
@@ -90,25 +90,25 @@ def test_every_method_of_the_protocol_is_asked(remit):
     assert value["mime"] == {k: v for k, v in EXPECTED.items() if k not in ("text/plain", "application/json")}
 
 
-def test_a_mimebundle_is_taken_as_it_is(any_remit):
+def test_mimebundle_is_used_unchanged(any_remit):
     code = "class C:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n        return {'text/plain': 'mine', 'text/x-y': 'z', 'application/x+json': [1]}, {}\ndisplay(C())"
     assert parts(any_remit.json(code)) == {"text/plain": "mine", "text/x-y": "z", "application/x+json": [1]}
 
 
-def test_raw_displays_have_exactly_their_parts(any_remit):
+def test_raw_display_has_exactly_its_parts(any_remit):
     result = any_remit.json("display({'text/latex': r'\\alpha'}, raw=True)\ndisplay({'a b': 'x', 'text/html': 'y'}, raw=True)")
     assert parts(result) == {"text/latex": "\\alpha"}
     assert parts(result, 1) == {"text/html": "y"}
     assert result["displays"][1]["left_out"] == [{"mime": "a b", "reason": "ValueError: not a MIME type"}]
 
 
-def test_display_is_for_the_first_process(remit):
+def test_display_works_in_first_process_only(remit):
     result = remit.json("import os\nif os.fork() == 0:\n    try: display(1)\n    except RuntimeError as e: print(e)\n    os._exit(0)\nos.wait(); display(2)", "--subprocess", "--cpu-fallback", "per_process", *SCIENTIFIC)
     assert "first process" in result["stdout"] and [d["mime"]["text/plain"] for d in result["displays"]] == ["2"]
 
 
 @pytest.mark.parametrize("tier", ["local", "unsafe", "landlock"])
-def test_displays_keep_to_their_cap(remit, covers, tier):
+def test_displays_are_limited_in_size(remit, covers, tier):
     preset = ("--preset", "landlock") if tier == "landlock" else ("--tier", tier)
     code = "class C:\n    def __repr__(self): return 'C'\n    def _repr_png_(self): return b'x' * 600\ndisplay(C()); display(C()); display(C())"
     result = remit.json(code, *preset, "--display-max", "1k")
@@ -117,14 +117,14 @@ def test_displays_keep_to_their_cap(remit, covers, tier):
     covers(remit, "display_bytes", "frame_cap", tier=tier)
 
 
-def test_a_program_that_is_killed_keeps_what_it_showed(remit):
+def test_killed_program_keeps_its_displays(remit):
     result = remit.json("import os\ndisplay('before')\nos.kill(os.getpid(), 9)")
     assert result["status"] == "killed" and len(result["displays"]) == 1
     result = remit.json("display('before')\nwhile True: pass", "--timeout", "3s")
     assert result["status"] == "timeout" and len(result["displays"]) == 1
 
 
-def test_a_client_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
+def test_fifty_large_displays_arrive(any_remit):
     code = "for i in range(50): display('x' * 200_000)\nprint('end')"
     process = any_remit.popen("run", "--json", "--python", "/usr/bin/python3", "-c", code, stdout=-1)
     out, _ = process.communicate(timeout=120)
@@ -134,7 +134,7 @@ def test_a_client_that_does_not_read_stops_the_program_not_the_keeper(any_remit)
 # ---- sessions ----
 
 
-def test_each_cell_of_a_session_has_its_own(remit):
+def test_each_cell_has_its_own_displays(remit):
     client = SessionClient(remit)
     client.open(policy={"python": PYTHON, "display_bytes": 200})
     for i in range(3):
@@ -144,7 +144,7 @@ def test_each_cell_of_a_session_has_its_own(remit):
     client.leave()
 
 
-def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
+def test_displays_of_threads_between_cells_are_lost_without_harm(remit):
     client = SessionClient(remit)
     client.open(policy={"python": PYTHON, "display_bytes": "64M"})
     code = "import threading, time\ndef f():\n    while go:\n        display('x' * 300_000)\ngo = True\nt = threading.Thread(target=f)\nt.start()"
@@ -157,13 +157,13 @@ def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
     client.leave()
 
 
-def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
+def test_interrupted_display_harms_no_other_cell(remit):
     client = SessionClient(remit)
     client.open(policy={"python": PYTHON, "display_bytes": "256M"})
     for i in range(12):
         wait = client.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
         time.sleep(i / 300)  # another moment each time
-        client.ask("interrupt")
+        client.request("interrupt")
         result = wait()
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result
         assert client.run(f"{i}")["value"]["json"] == i
@@ -173,7 +173,7 @@ def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
 # ---- the command ----
 
 
-def test_the_value_is_printed_when_asked_for(remit):
+def test_value_is_printed_on_request(remit):
     done = remit("run", "--value", "-c", "print('a')\n'b\\x1b[31m'")
     assert (done.stdout, done.stderr) == ("a\n'b\\x1b[31m'\n", "")
     assert remit("run", "-c", "1 + 1").stdout == ""
@@ -182,7 +182,7 @@ def test_the_value_is_printed_when_asked_for(remit):
     assert done.returncode == 2 and "--json already includes the value" in done.stderr
 
 
-def test_displays_are_written_to_a_folder(remit):
+def test_displays_are_written_to_folder(remit):
     folder = remit.folder / "shown"
     code = METHODS + "display(All()); display(1); display({'a/b': b'x'}, raw=True)\nAll()"
     done = remit("run", "--displays", folder, "-c", code)
@@ -226,21 +226,21 @@ def test_figures_are_displayed(scientific):
     assert result["value"]["text"].startswith("Text(")
 
 
-def test_a_figure_that_is_the_value_is_not_displayed_too(remit):
+def test_figure_that_is_value_is_not_displayed_twice(remit):
     result = remit.json("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1])\nfig", *SCIENTIFIC)
     assert result["displays"] == []
     is_png(result["value"]["mime"]["image/png"])
     assert result["value"]["mime"][CHART]["type"] == "line"
 
 
-def test_figures_of_a_program_that_fails_are_displayed(any_remit):
+def test_figures_of_failing_program_are_displayed(any_remit):
     for end, status in (("1/0", "error"), ("raise SystemExit(3)", "exit")):
         result = any_remit.json(f"import matplotlib.pyplot as plt\nplt.plot([1, 2])\n{end}", *SCIENTIFIC)
         assert result["status"] == status
         is_png(result["displays"][0]["mime"]["image/png"])
 
 
-def test_figures_that_were_closed_or_saved_only_are_the_programs_affair(any_remit):
+def test_closed_or_saved_figures_are_not_displayed(any_remit):
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.savefig('a.png'); plt.close()\nimport os\nprint(os.listdir('.'))"
     result = any_remit.json(code, *SCIENTIFIC)
     assert result["displays"] == [] and result["stdout"] == "['a.png']\n"
@@ -253,27 +253,27 @@ def test_show_of_one_figure_displays_it(any_remit):
     assert "with 1 Axes" in parts(result)["text/plain"] and "with 0 Axes" in parts(result, 1)["text/plain"]
 
 
-def test_no_line_is_put_before_the_program(any_remit):
+def test_program_s_line_numbers_are_unchanged(any_remit):
     code = "from __future__ import annotations\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nraise ValueError"
     result = any_remit.json(code, *SCIENTIFIC)
     assert result["error"]["line"] == 4
 
 
-def test_a_drawing_with_very_many_points_is_an_image_only(any_remit):
+def test_drawing_with_many_points_is_image_only(any_remit):
     code = "import matplotlib.pyplot as plt\nplt.plot(range(200_000))"
     result = any_remit.json(code, *SCIENTIFIC)
     assert sorted(parts(result)) == ["image/png", "text/plain"]
     assert {gap["mime"] for gap in result["displays"][0]["left_out"]} == {"image/svg+xml", CHART}
 
 
-def test_a_figure_that_cannot_be_drawn_says_why(any_remit):
+def test_figure_that_cannot_be_drawn_has_reason(any_remit):
     code = "import matplotlib.pyplot as plt\nplt.title('$\\\\frac$')\nprint('x')"
     result = any_remit.json(code, *SCIENTIFIC)
     assert result["status"] == "ok" and result["stdout"] == "x\n"
     assert "image/png" in {gap["mime"] for gap in result["displays"][0]["left_out"]}
 
 
-def test_images_of_pil(remit):
+def test_pil_images_are_displayed(remit):
     code = "from PIL import Image\ni = Image.new('RGB', (30, 20), 'red')\ni.show()\ndisplay(i)\ni"
     result = remit.json(code, *SCIENTIFIC)
     assert is_png(parts(result)["image/png"]) == (30, 20) == is_png(parts(result, 1)["image/png"])
@@ -298,7 +298,7 @@ d
     assert value["mime"]["text/html"].startswith("<div>") and "2024-01-02" in value["text"]
 
 
-def test_numbers_and_arrays_of_numpy_are_data(any_remit):
+def test_numpy_numbers_and_arrays_are_data(any_remit):
     for code, data in (("np.int64(5)", 5), ("np.float32(0.5)", 0.5), ("np.arange(6).reshape(2, 3)", [[0, 1, 2], [3, 4, 5]]), ("np.zeros(10**6)", ...), ("np.array([np.nan])", ...)):
         value = any_remit.json(f"import numpy as np\n{code}", *SCIENTIFIC)["value"]
         assert value.get("json", ...) == data, code

@@ -28,8 +28,8 @@ def client(request, remit):
     one.leave()
     if shared:
         shared.close()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
-    assert not leftovers.gone(leftovers.groups), "groups are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.remaining(leftovers.groups), "groups are left"
     assert not leftovers.mounts()
 
 
@@ -39,17 +39,17 @@ def begin(client, code="", **more) -> None:
 
 
 def fork(client, branch="b", session="s", **more) -> None:
-    said = client.ask("fork", branch=branch, session=session, **more)
-    assert "failed" not in said, said
+    reply = client.request("fork", branch=branch, session=session, **more)
+    assert "failed" not in reply, reply
 
 
 def refusal(client, branch="b", session="s") -> dict:
-    said = client.ask("fork", branch=branch, session=session)
-    assert "failed" in said, said
-    return said["failed"]
+    reply = client.request("fork", branch=branch, session=session)
+    assert "failed" in reply, reply
+    return reply["failed"]
 
 
-def test_variables_files_and_folder_are_copied_and_then_apart(client):
+def test_branch_copies_variables_files_and_folder(client):
     begin(client, "import os\nx = [1]\nos.makedirs('d/e')\nopen('d/f', 'w').write('both')\nos.chdir('d')")
     fork(client)
     assert client.out("x.append('session')\nopen('f', 'a').write(' session')\nprint(x, open('f').read(), os.getcwd())") == "[1, 'session'] both session /workspace/d\n"
@@ -58,7 +58,7 @@ def test_variables_files_and_folder_are_copied_and_then_apart(client):
     assert client.out("print('only' in os.listdir('/tmp'), sorted(os.listdir('.')), os.getcwd())") == "False ['e', 'f'] /workspace/d\n"
 
 
-def test_a_branch_is_a_session_like_any_other(client):
+def test_branch_is_ordinary_session(client):
     begin(client, "x = 1")
     fork(client)
     first = client.run("x += 1\nx", session="b")
@@ -69,27 +69,27 @@ def test_a_branch_is_a_session_like_any_other(client):
     failed = client.run("1 / 0", session="b")
     assert failed["status"] == "error" and failed["session"]["state"] == "open"
     assert client.out("print(input())", session="b", stdin="a line\n") == "a line\n"
-    assert "failed" not in client.ask("reset", session="b")
+    assert "failed" not in client.request("reset", session="b")
     fresh = client.run("'x' in globals()", session="b")
     assert fresh["value"]["text"] == "False" and fresh["session"]["branch_of"] is None
-    assert client.ask("close", session="b")["status"] == "ok"
-    assert client.ask("close")["status"] == "ok"
+    assert client.request("close", session="b")["status"] == "ok"
+    assert client.request("close")["status"] == "ok"
 
 
-def test_a_branch_of_a_branch_outlives_both(client):
+def test_branch_of_branch_outlives_both(client):
     begin(client, "x = 'root'\nopen('f', 'w').write(x)")
     fork(client, "one")
     client.run("x = 'one'\nopen('f', 'w').write(x)", session="one")
     fork(client, "two", "one")
     client.run("x = 'two'", session="two")
-    assert client.ask("close", session="one")["status"] == "ok"
-    assert client.ask("drop") == {}
+    assert client.request("close", session="one")["status"] == "ok"
+    assert client.request("drop") == {}
     assert client.out("print(x, open('f').read())", session="two") == "two one\n"
     fork(client, "three", "two")
     assert client.out("print(x, open('f').read())", session="three") == "two one\n"
 
 
-def test_siblings_do_not_know_each_other(client):
+def test_sibling_branches_are_separate(client):
     begin(client, "import os\nseen = []")
     for name in "abc":
         fork(client, name)
@@ -98,18 +98,18 @@ def test_siblings_do_not_know_each_other(client):
     assert client.out("print(seen, os.listdir('.'))") == "[] []\n"
 
 
-def test_nothing_random_is_shared(client):
+def test_branches_share_no_random_state(client):
     code = "import random, uuid, tempfile, os\nrandom.seed(1)\ntempfile.mkdtemp()"
     begin(client, code)
     fork(client, "b")
     fork(client, "c")
     draw = "print(random.random(), os.urandom(4), uuid.uuid4(), tempfile.mktemp())"
-    said = [client.out(draw, session=name) for name in ("s", "b", "c")]
-    for column in zip(*(line.split() for line in said)):
-        assert len(set(column)) == 3, said
+    reply = [client.out(draw, session=name) for name in ("s", "b", "c")]
+    for column in zip(*(line.split() for line in reply)):
+        assert len(set(column)) == 3, reply
 
 
-def test_all_kinds_of_files_are_copied(client):
+def test_branch_copies_all_kinds_of_files(client):
     begin(client, """
 import os
 os.mkdir('deep'); os.symlink('deep', 'link'); os.symlink('/nowhere', 'broken')
@@ -134,19 +134,19 @@ os.chmod('closed', 0o700); print(open('closed/in').read(), open('/tmp/t').read()
 
 
 @pytest.mark.parametrize("ends", ["import os\nos._exit(3)", "import os\nos.kill(os.getpid(), 9)", "import ctypes\nctypes.string_at(0)", "import os\nos.kill(0, 9)"])
-def test_the_session_dies_alone(client, ends):
+def test_session_dies_without_its_branch(client, ends):
     begin(client, "x = 1")
     fork(client)
     died = client.run(ends)
     assert died["session"]["state"] == "ended" and died["status"] in ("exit", "killed", "crashed", "error"), died
     assert client.out("x += 1\nprint(x)", session="b") == "2\n"
     assert client.run("x")["status"] == "refused"
-    assert "failed" not in client.ask("reset")
+    assert "failed" not in client.request("reset")
     assert client.out("print('again')") == "again\n"
 
 
 @pytest.mark.parametrize("ends", ["import os\nos._exit(3)", "import os\nos.kill(os.getpid(), 9)", "import os\nos.kill(0, 9)"])
-def test_a_branch_dies_alone(client, ends):
+def test_branch_dies_without_its_session(client, ends):
     begin(client, "x = 1")
     fork(client)
     died = client.run(ends, session="b")
@@ -160,7 +160,7 @@ def test_a_branch_dies_alone(client, ends):
     assert client.out("print(x)", session="c") == "2\n"
 
 
-def test_each_has_its_own_time(client):
+def test_branch_has_separate_timeout(client):
     begin(client)
     fork(client)
     slow = client.begin_cell(DEAF, session="b", timeout_ms=DEAF_MS)
@@ -170,11 +170,11 @@ def test_each_has_its_own_time(client):
     assert client.out("print('after')") == "after\n"
 
 
-def test_an_interrupt_is_for_one(client):
+def test_interrupt_reaches_one_branch_only(client):
     begin(client)
     fork(client)
     waits = client.begin_cell(FOREVER, session="b")
-    client.ask("interrupt", session="b")
+    client.request("interrupt", session="b")
     assert waits()["error"]["name"] == "KeyboardInterrupt"
     assert client.out("print('whole')", session="b") == "whole\n"
 
@@ -182,7 +182,7 @@ def test_an_interrupt_is_for_one(client):
 # ---- limits of each ----
 
 
-def test_each_branch_has_its_own_disk_and_memory(client):
+def test_branches_have_separate_disk_and_memory(client):
     begin(client, "open('f', 'wb').write(bytes(6 << 20))", disk_bytes="10M", memory_bytes="600M")
     fork(client)
     fill = "try: open('g', 'wb').write(bytes(8 << 20))\nexcept OSError as e: print(e.errno)\nimport os; os.remove('g')"
@@ -194,7 +194,7 @@ def test_each_branch_has_its_own_disk_and_memory(client):
     assert client.out("y = bytearray(100 << 20)\nprint(len(y))") == "104857600\n"
 
 
-def test_denials_and_usage_are_those_of_the_branch(client):
+def test_branches_have_separate_denials_and_usage(client):
     begin(client)
     fork(client)
     refused = client.run("import socket\ntry: socket.socket()\nexcept OSError: pass", session="b")
@@ -209,7 +209,7 @@ def test_denials_and_usage_are_those_of_the_branch(client):
 
 
 @pytest.mark.parametrize(
-    ("holds", "why", "lets_go"),
+    ("code", "why", "release"),
     [
         ("import threading, time\nstop = threading.Event()\nt = threading.Thread(target=stop.wait)\nt.start()", "other threads", "stop.set()\nt.join()"),
         ("f = open('f', 'w')", "open", "f.close()"),
@@ -221,57 +221,57 @@ def test_denials_and_usage_are_those_of_the_branch(client):
     ],
     ids=["thread", "file", "files", "pipe", "shared-memory", "mapped-file", "tasks"],
 )  # fmt: skip
-def test_what_both_would_share_is_refused_until_it_is_let_go(client, holds, why, lets_go):
+def test_resource_that_both_would_share_blocks_fork(client, code, why, release):
     begin(client, "x = 1")
-    made = client.run(holds)
+    made = client.run(code)
     if made["status"] != "ok":  # shared memory that no limit would count cannot even be had
-        assert "mmap.mmap(-1" in holds and made["error"]["name"] == "OSError", str(made)
+        assert "mmap.mmap(-1" in code and made["error"]["name"] == "OSError", str(made)
         return
-    said = refusal(client)
-    assert why in said["message"] and said["remedy"], said
+    reply = refusal(client)
+    assert why in reply["message"] and reply["remedy"], reply
     assert client.out("print(x)") == "1\n"
-    assert client.run(lets_go)["status"] == "ok"
+    assert client.run(release)["status"] == "ok"
     # Python says that a thread has ended before the kernel does.
-    until(lambda: "other threads" not in client.ask("fork", branch="b").get("failed", {"message": ""})["message"])
+    until(lambda: "other threads" not in client.request("fork", branch="b").get("failed", {"message": ""})["message"])
     assert client.out("print(x)", session="b") == "1\n"
 
 
-def test_an_event_loop_that_rests_is_no_obstacle(client):
+def test_idle_event_loop_does_not_block_fork(client):
     begin(client, "import asyncio\nawait asyncio.sleep(0)")
     fork(client)
     for name in ("s", "b"):
         assert client.out("await asyncio.sleep(0.01)\nprint('waited')", session=name) == "waited\n"
 
 
-def test_a_session_that_was_not_opened_for_it_has_no_branches(client):
+def test_session_not_opened_as_forkable_is_not_forked(client):
     client.open(policy=policy())
-    said = refusal(client)
-    assert said["where"] == "forkable" and said["remedy"], said
+    reply = refusal(client)
+    assert reply["where"] == "forkable" and reply["remedy"], reply
     assert client.out("print('goes on')") == "goes on\n"
 
 
-def test_a_busy_session_is_not_copied(client):
+def test_busy_session_is_not_forked(client):
     begin(client)
     busy = client.begin_cell(UNTIL_INTERRUPTED)
     assert "busy" in refusal(client)["message"]
-    client.ask("interrupt")
+    client.request("interrupt")
     assert busy()["status"] == "ok"
     fork(client)
 
 
-def test_a_lost_session_is_not_copied(client):
+def test_lost_session_is_not_forked(client):
     begin(client)
     client.run("import os\nos._exit(0)")
     assert "has ended" in refusal(client)["message"]
 
 
-def test_no_more_branches_than_the_policy_says(client, remit, covers):
+def test_branches_are_limited_in_number(client, remit, covers):
     begin(client, branches=2)
     fork(client, "a")
     fork(client, "b", "a")
     for name in ("s", "a", "b"):
-        said = refusal(client, "more", name)
-        assert said["where"] == "branches" and "2" in said["message"], said
+        reply = refusal(client, "more", name)
+        assert reply["where"] == "branches" and "2" in reply["message"], reply
     row = next(r for r in client.run("")["enforcement"] if r["field"] == "branches")
     assert row["mechanisms"] == ["seccomp"] and row["value"] == 2, row
     covers(remit, "branches", "seccomp")
@@ -281,38 +281,38 @@ def test_no_more_branches_than_the_policy_says(client, remit, covers):
     ("more", "field"),
     [({"subprocess_execution": True}, "subprocess_execution"), ({"network_access": True}, "network_access"), ({"tier": "landlock", "disk_bytes": "unlimited"}, "tier")],
 )
-def test_what_a_branch_could_not_have_is_refused_at_the_beginning(client, more, field):
-    said = client.ask("open", policy=policy(**more), forkable=1)
-    assert said["failed"]["where"] == field and said["failed"]["remedy"], said
+def test_unforkable_policy_is_refused_at_open(client, more, field):
+    reply = client.request("open", policy=policy(**more), forkable=1)
+    assert reply["failed"]["where"] == field and reply["failed"]["remedy"], reply
 
 
-def test_the_kernel_nests_only_so_deep(client):
+def test_nesting_of_branches_is_limited_by_kernel(client):
     begin(client, branches=64)
     name, depth = "s", 0
     while depth < 40:
-        said = client.ask("fork", branch=f"d{depth}", session=name)
-        if "failed" in said:
+        reply = client.request("fork", branch=f"d{depth}", session=name)
+        if "failed" in reply:
             break
         name = f"d{depth}"
         depth += 1
-    assert 10 < depth < 33 and said["failed"]["where"] == "branches" and "deep" in said["failed"]["message"], (depth, said)
+    assert 10 < depth < 33 and reply["failed"]["where"] == "branches" and "deep" in reply["failed"]["message"], (depth, reply)
     assert client.out("print('deep')", session=name) == "deep\n"
 
 
 # ---- what leaves, and what is left ----
 
 
-def test_files_leave_each_by_itself(client, remit):
+def test_branches_export_separately(client, remit):
     begin(client, "open('a.txt', 'w').write('both')", artifact_export_paths=["*.txt"])
     fork(client, artifacts=str(remit.folder / f"branch-{time.monotonic_ns()}"))
     assert client.run("open('b.txt', 'w').write('branch')", session="b")["status"] == "ok"
     client.run("open('s.txt', 'w').write('session')")
-    assert client.ask("close")["status"] == "ok"
-    left = client.ask("close", session="b")
+    assert client.request("close")["status"] == "ok"
+    left = client.request("close", session="b")
     assert sorted(a["path"] for a in left["artifacts"]) == ["a.txt", "b.txt"], left
 
 
-def test_an_idle_session_ends_without_its_branch(client):
+def test_idle_session_ends_without_its_branch(client):
     begin(client, "x = 1", session_idle="6s")
     fork(client)
     for _ in range(3):
@@ -320,7 +320,7 @@ def test_an_idle_session_ends_without_its_branch(client):
     assert "session_idle" in client.run("x")["error"]["value"]
 
 
-def test_a_caller_that_goes_away_leaves_nothing(client):
+def test_killed_client_leaves_no_branches(client):
     begin(client, "x = bytes(1 << 20)")
     fork(client, "a")
     fork(client, "b", "a")
@@ -330,7 +330,7 @@ def test_a_caller_that_goes_away_leaves_nothing(client):
     client.process.kill()
 
 
-def test_the_keeper_dies_and_all_with_it(remit):
+def test_killed_keeper_takes_branches_with_it(remit):
     shared = SharedKeeper(remit)
     one = SessionClient(remit, shared.env)
     begin(one)
@@ -340,6 +340,6 @@ def test_the_keeper_dies_and_all_with_it(remit):
     kill(shared.pid)
     shared.process.wait()
     assert "gone" in one.run("1", session="b")["failed"]["message"]
-    assert not leftovers.gone(lambda: [pid for pid in family if is_alive(pid)])
+    assert not leftovers.remaining(lambda: [pid for pid in family if is_alive(pid)])
     one.leave()
     remit("doctor", "--clean")

@@ -28,7 +28,7 @@ CLONE, FORK, VFORK, UNSHARE, SETNS, CLONE3, CAPSET, PTRACE, MOUNT, KILL, PRCTL =
 """
 
 ATTEMPTS = """
-said = {}
+outcomes = {}
 for name, args in {
     'fork': (FORK,), 'vfork': (VFORK,), 'clone': (CLONE, 0x1200011, 0, 0, 0, 0), 'spawn': (CLONE, 0x4111, 0, 0, 0, 0),
     'clone into a namespace': (CLONE, NEWUSER | 17, 0, 0, 0, 0), 'clone3': (CLONE3, 0, 88),
@@ -37,15 +37,15 @@ for name, args in {
     'trace': (PTRACE, 16, 1, 0, 0), 'mount': (MOUNT, 0, 0, 0, 0, 0), 'kill': (KILL, 3, 0), 'kill all': (KILL, -1, 9), 'kill init': (KILL, 1, 9),
     'undump': (PRCTL, 4, 1, 0, 0, 0), 'keepcaps': (PRCTL, 8, 1, 0, 0, 0), 'securebits': (PRCTL, 28, 0, 0, 0, 0), 'ambient': (PRCTL, 47, 2, 0, 0, 0),
 }.items():
-    said[name] = call(*args)
-print(sorted(name for name, (done, errno) in said.items() if done != -1 or errno not in (1, 38)))
+    outcomes[name] = call(*args)
+print(sorted(name for name, (done, errno) in outcomes.items() if done != -1 or errno not in (1, 38)))
 head = (ctypes.c_uint32 * 2)(0x20080522, 0)
 full = (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
 print(libc.syscall(ctypes.c_long(CAPSET), head, full), ctypes.get_errno() in (0, 1))
 """
 
 
-def test_a_session_that_may_have_branches_makes_none_itself(client):
+def test_forkable_session_cannot_fork_itself(client):
     begin(client, TOOLS)
     assert client.out(ATTEMPTS) == "[]\n-1 True\n"
     fork(client)
@@ -54,7 +54,7 @@ def test_a_session_that_may_have_branches_makes_none_itself(client):
     assert client.out("print('lives')") == "lives\n"
 
 
-def patched(body: str) -> str:
+def with_patched_fork(body: str) -> str:
     """The runner's fork, replaced by what the code likes better."""
     indented = "\n".join("        " + line for line in body.strip().splitlines())
     return TOOLS + f"""
@@ -68,31 +68,31 @@ branch._remit = Other()
 """
 
 
-def test_other_forks_are_refused_while_one_is_asked_for(client):
-    begin(client, patched("global said\nsaid = [call(FORK), call(CLONE, 0x1200011, 0, 0, 0, 0), call(UNSHARE, NEWUSER | NEWNS), call(SETNS, 21, NEWUSER), call(CLONE3, 0, 88)]\nreturn true.branch(command)"))
+def test_other_forks_are_refused_during_fork(client):
+    begin(client, with_patched_fork("global outcomes\noutcomes = [call(FORK), call(CLONE, 0x1200011, 0, 0, 0, 0), call(UNSHARE, NEWUSER | NEWNS), call(SETNS, 21, NEWUSER), call(CLONE3, 0, 88)]\nreturn true.branch(command)"))
     fork(client)
     for name in ("s", "b"):
-        assert client.out("print([e for done, e in said])", session=name) == "[1, 1, 1, 1, 38]\n"
+        assert client.out("print([e for done, e in outcomes])", session=name) == "[1, 1, 1, 1, 38]\n"
 
 
-def test_one_fork_makes_one_copy(client):
-    begin(client, patched("first = true.branch(command)\nif first is None: return None\nglobal second\nsecond = true.branch(command)\nreturn first"))
+def test_one_request_makes_one_copy(client):
+    begin(client, with_patched_fork("first = true.branch(command)\nif first is None: return None\nglobal second\nsecond = true.branch(command)\nreturn first"))
     fork(client)
     assert client.out("print('alone')", session="b") == "alone\n"
     assert client.out("print(second != bytes(12))") == "True\n"
 
 
 @pytest.mark.parametrize(("offset", "value"), [(76, 1), (80, 0)], ids=["keeps-the-bounding-set", "is-no-branch"])
-def test_a_copy_that_does_not_lock_itself_is_killed(client, offset, value):
+def test_copy_that_does_not_lock_itself_is_killed(client, offset, value):
     body = f"c = bytearray(command)\nc[{offset}] = {value}\ntry: return true.branch(bytes(c))\nexcept ValueError: return bytes(12)"
-    begin(client, patched(body))
-    said = refusal(client)
-    assert said["message"], said
+    begin(client, with_patched_fork(body))
+    reply = refusal(client)
+    assert reply["message"], reply
     assert client.out("print('lives')") == "lives\n"
 
 
-def test_a_copy_outside_of_its_groups_is_killed(client, remit):
-    begin(client, patched("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
+def test_copy_outside_its_cgroups_is_killed(client, remit):
+    begin(client, with_patched_fork("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
     if remit.by_root:
         assert "groups" in refusal(client)["message"]
     else:  # who has none here, so that there is nothing to be outside of
@@ -100,22 +100,22 @@ def test_a_copy_outside_of_its_groups_is_killed(client, remit):
     assert client.out("print('lives')") == "lives\n"
 
 
-def test_a_fork_that_never_was_comes_to_nothing(client):
-    begin(client, patched("import struct\nreturn struct.pack('<IiI', 0, 0, 0)"))
+def test_forged_fork_fails(client):
+    begin(client, with_patched_fork("import struct\nreturn struct.pack('<IiI', 0, 0, 0)"))
     assert refusal(client)["message"]
     begin_again = client.out("print('lives')")
     assert begin_again == "lives\n"
 
 
-def test_a_session_that_does_not_answer_is_ended(client):
-    begin(client, patched("time.sleep(600)"))
+def test_session_that_does_not_answer_fork_is_ended(client):
+    begin(client, with_patched_fork("time.sleep(600)"))
     began = time.monotonic()
     assert "copied" in refusal(client)["message"]
     assert time.monotonic() - began > 3
     assert client.run("1")["status"] == "refused"
 
 
-def test_words_of_a_fork_that_nobody_asked_for_end_the_session(client):
+def test_unsolicited_fork_answer_ends_session(client):
     begin(client, TOOLS)
     lost = client.run("parts()('records').put(bytes((12, 0, 0, 0, 43, 0, 0, 0)) + bytes(12))")
     assert lost["status"] in ("ok", "internal_error", "killed", "error"), lost
@@ -146,7 +146,7 @@ def lie():
 
 
 def with_helper(body: str) -> str:
-    return patched("import signal\nhelped(own)\nos.waitpid(-1, 0)\nreturn (9).to_bytes(4, 'little') + bytes(8)").replace("branch = parts()", HELPER + f"\ndef own():\n    {body}\nbranch = parts()", 1)
+    return with_patched_fork("import signal\nhelped(own)\nos.waitpid(-1, 0)\nreturn (9).to_bytes(4, 'little') + bytes(8)").replace("branch = parts()", HELPER + f"\ndef own():\n    {body}\nbranch = parts()", 1)
 
 
 def children_of_inits(command: str) -> list[int]:
@@ -155,7 +155,7 @@ def children_of_inits(command: str) -> list[int]:
     return [pid for pid in pids if leftovers.parent_of(pid) in inits]
 
 
-def test_rights_of_a_helper_are_good_for_nothing(client):
+def test_helper_s_capabilities_are_useless(client):
     tries = "join(); seen.append([call(MOUNT, 0, 0, 0, 0, 0)[1], call(UNSHARE, NEWNS)[1], call(CLONE, 17, 0, 0, 0, 0)[1], call(SETNS, 21, NEWUSER)[1], call(PTRACE, 16, 2, 0, 0)[1], call(161, 0)[1], call(CLONE3, 0, 88)[1]])"
     begin(client, with_helper(tries))
     assert refusal(client)["message"]
@@ -163,7 +163,7 @@ def test_rights_of_a_helper_are_good_for_nothing(client):
 
 
 @pytest.mark.parametrize("body", ["time.sleep(600)", "join(); time.sleep(600)", "join(); lie(); time.sleep(600)", "lie(); time.sleep(600)"], ids=["idle", "joined", "joined-and-lies", "lies"])
-def test_a_helper_that_stays_is_killed(client, remit, body):
+def test_helper_that_stays_is_killed(client, remit, body):
     begin(client, "x = 1")
     fork(client, "other")
     assert client.run(with_helper(body))["status"] == "ok"
@@ -172,7 +172,7 @@ def test_a_helper_that_stays_is_killed(client, remit, body):
     lives = client.run("1")["status"] == "ok"
     # The branch, and a cold session: whoever else is a pid 1's child was left by the fork.
     most = 1 + (lives and not client.shared)
-    assert not leftovers.gone(lambda: children_of_inits(remit.command)[most:])
+    assert not leftovers.remaining(lambda: children_of_inits(remit.command)[most:])
 
 
 # Foreign files where standard streams were: who looks only above them sees none.
@@ -184,7 +184,7 @@ one.close(); two.close()
 """
 
 
-def test_what_is_put_in_the_place_of_a_stream_is_not_shared(client):
+def test_file_in_place_of_stream_is_not_shared(client):
     begin(client, TOOLS + OTHER_STREAMS)
     assert "something open" in refusal(client)["message"]
     assert client.out("os.close(0); os.dup2(1, 2)\nprint('lives')") == "lives\n"
@@ -218,13 +218,13 @@ def own():
 
 
 def with_own_copy(honest=True, rest="time.sleep(600)") -> str:
-    after = patched("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)")
+    after = with_patched_fork("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)")
     before = f"{HELPER}\nHONEST = {honest}\nready = {READY}.to_bytes(4, 'little')\n{OWN_COPY.replace('REST', rest)}"
     return after.replace("branch = parts()", f"{before}\nbranch = parts()", 1)
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["honest", "keeps-a-namespace"])
-def test_a_copy_has_its_own_streams_or_is_killed(client, honest):
+def test_copy_has_separate_streams_or_is_killed(client, honest):
     """As honest the same copy is taken, so it is the descriptor that makes the difference."""
     begin(client, with_own_copy(honest))
     if honest:
@@ -233,7 +233,7 @@ def test_a_copy_has_its_own_streams_or_is_killed(client, honest):
         assert "something open" in refusal(client)["message"]
 
 
-def test_a_copy_that_does_not_stand_still_is_killed(client):
+def test_copy_that_does_not_stop_is_killed(client):
     """It could move what it holds out of sight of whoever looks."""
     begin(client, with_own_copy(rest="\n    while True: pass"))
     assert '(deadline "copy")' in refusal(client)["message"]
@@ -268,19 +268,19 @@ def pinned(command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_descriptors_sent_by_a_copy_do_not_stay_open(client, remit, count):
+def test_descriptors_sent_by_copy_are_closed(client, remit, count):
     begin(client, f"COUNT = {count}\n" + SENDS)
-    said = client.ask("fork", branch="b", session="s")
-    if "failed" not in said:
-        client.ask("drop", session="b")
-    assert leftovers.gone(lambda: pinned(remit.command)) == []
+    reply = client.request("fork", branch="b", session="s")
+    if "failed" not in reply:
+        client.request("drop", session="b")
+    assert leftovers.remaining(lambda: pinned(remit.command)) == []
     assert client.out("print('lives')") == "lives\n"
 
 
-def test_groups_of_a_copy_go_with_a_session_whose_pid_1_is_in_them(client):
+def test_cgroups_of_copy_are_removed_with_session_in_them(client):
     """The helper may write the pid of the session's pid 1 to the files by which it should join itself."""
     put = "join()\n    for fd in range(27, 32):\n        try: os.write(fd, b'1')\n        except OSError: pass"
     begin(client, with_helper(put))
     assert refusal(client)["message"]
-    client.ask("drop")
-    assert leftovers.gone(leftovers.groups) == []
+    client.request("drop")
+    assert leftovers.remaining(leftovers.groups) == []

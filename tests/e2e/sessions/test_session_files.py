@@ -27,7 +27,7 @@ def client(request, remit):
     one.leave()
     if shared:
         shared.close()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
 
 
 @pytest.fixture
@@ -36,36 +36,36 @@ def cold(any_remit):
     one = SessionClient(any_remit, {"REMIT_KEEPER": ""})
     yield one
     one.leave()
-    assert not leftovers.gone(lambda: leftovers.processes(any_remit.command)), "processes are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(any_remit.command)), "processes are left"
 
 
 def read(client, path: str, **more) -> str:
-    said = client.ask("file", op="read", path=path, **more)
-    assert "failed" not in said, said
-    return said["bytes"]
+    reply = client.request("file", op="read", path=path, **more)
+    assert "failed" not in reply, reply
+    return reply["bytes"]
 
 
-def why(client, op: str, path: str, **more) -> int:
+def errno_of(client, op: str, path: str, **more) -> int:
     """The errno of a task that must fail and leave the session alive."""
-    said = client.ask("file", op=op, path=path, **more)
-    assert "failed" in said, said
-    assert said["failed"]["code"] == 1, said
+    reply = client.request("file", op=op, path=path, **more)
+    assert "failed" in reply, reply
+    assert reply["failed"]["code"] == 1, reply
     assert client.out("print(6 * 7)") == "42\n"
-    return said["failed"]["errno"]
+    return reply["failed"]["errno"]
 
 
 def names(client, path: str, **more) -> list[str]:
-    said = client.ask("file", op="list", path=path, **more)
-    assert "failed" not in said, said
-    return [e["path"] for e in said["entries"]]
+    reply = client.request("file", op="list", path=path, **more)
+    assert "failed" not in reply, reply
+    return [e["path"] for e in reply["entries"]]
 
 
 # ---- what can be done ----
 
 
-def test_what_is_written_is_read_by_the_code_and_back(client):
+def test_written_file_is_read_by_code_and_back(client):
     client.open(policy=policy())
-    wrote = client.ask("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
+    wrote = client.request("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
     assert wrote["entries"][0]["path"] == "/workspace/data/in.csv" and wrote["entries"][0]["size"] == 8, wrote
     # The folder that the code stands in is not the one that names begin at.
     assert client.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/data/in.csv').read(), end='')") == "a,b\n1,2\n"
@@ -73,105 +73,105 @@ def test_what_is_written_is_read_by_the_code_and_back(client):
     assert read(client, "out") == "from inside"
     assert read(client, "/workspace/out", offset=5, length=3) == "ins"
     assert read(client, "/workspace/out", offset=100) == ""
-    assert "failed" not in client.ask("file", op="write", path="out", data="!", append=1)
+    assert "failed" not in client.request("file", op="write", path="out", data="!", append=1)
     assert read(client, "../workspace/./out") == "from inside!"
-    assert "failed" not in client.ask("file", op="write", path="out", data="")
+    assert "failed" not in client.request("file", op="write", path="out", data="")
     assert read(client, "out") == ""
-    assert client.ask("close")["status"] == "ok"
+    assert client.request("close")["status"] == "ok"
 
 
 def test_folders_are_listed_made_moved_and_removed(client):
     client.open(policy=policy())
-    made = client.ask("file", op="make", path="a/b/c")
+    made = client.request("file", op="make", path="a/b/c")
     assert made["entries"][0]["type"] == "folder", made
-    assert why(client, "make", "a/b/c") == errno.EEXIST
+    assert errno_of(client, "make", "a/b/c") == errno.EEXIST
     client.run("import os\nopen('a/one', 'w').write('x' * 5)\nos.symlink('one', 'a/link')\nopen('a/b/two', 'w').close()\nos.chmod('a/one', 0o640)")
     assert names(client, "a") == ["/workspace/a/b", "/workspace/a/link", "/workspace/a/one"]
     assert names(client, "/workspace", depth=3) == [f"/workspace/a{x}" for x in ("", "/b", "/b/c", "/b/two", "/link", "/one")]
-    one = client.ask("file", op="stat", path="a/one")["entries"][0]
+    one = client.request("file", op="stat", path="a/one")["entries"][0]
     assert (one["type"], one["size"], one["mode"]) == ("file", 5, 0o640) and abs(one["modified_ns"] / 1e9 - time.time()) < 100, one
-    link = client.ask("file", op="stat", path="a/link")["entries"][0]
+    link = client.request("file", op="stat", path="a/link")["entries"][0]
     assert (link["type"], link["target"]) == ("link", "one")
-    assert client.ask("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
-    assert "failed" not in client.ask("file", op="move", path="a", to="z/y")
+    assert client.request("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
+    assert "failed" not in client.request("file", op="move", path="a", to="z/y")
     assert names(client, "z/y/b") == ["/workspace/z/y/b/c", "/workspace/z/y/b/two"]
-    assert "failed" not in client.ask("file", op="remove", path="z")
+    assert "failed" not in client.request("file", op="remove", path="z")
     assert names(client, ".") == []
-    assert why(client, "remove", "z") == errno.ENOENT
-    assert why(client, "list", "z") == errno.ENOENT
+    assert errno_of(client, "remove", "z") == errno.ENOENT
+    assert errno_of(client, "list", "z") == errno.ENOENT
 
 
-def test_names_are_bytes(cold):
+def test_file_names_are_bytes(cold):
     cold.open(policy=policy())
     odd = "a b\udcff\n\u00e9"
-    assert "failed" not in cold.ask("file", op="write", path=odd, data="\0\x01")
+    assert "failed" not in cold.request("file", op="write", path=odd, data="\0\x01")
     assert names(cold, "/workspace") == ["/workspace/" + odd]
     assert read(cold, odd) == "\0\x01"
 
 
-def test_what_the_jail_forbids_is_an_error_with_its_number(remit):
+def test_forbidden_file_operation_gives_errno(remit):
     cold = SessionClient(remit, {"REMIT_KEEPER": ""})
     cold.open(policy=policy(input_bytes="1MiB", disk_bytes="2MiB"))
-    assert why(cold, "read", "missing") == errno.ENOENT
-    assert why(cold, "read", "/workspace") == errno.EISDIR
-    assert why(cold, "write", "/usr/new", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM)
-    assert why(cold, "remove", "/usr") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY)
-    assert why(cold, "remove", "/workspace/x/..") == errno.EBUSY
-    assert why(cold, "remove", "/") == errno.EBUSY
-    assert why(cold, "read", "/etc/shadow") in (errno.ENOENT, errno.EACCES)
-    assert why(cold, "write", "x" * 300, data="x") == errno.ENAMETOOLONG
-    assert "failed" not in cold.ask("file", op="write", path="kept", size=1 << 20)
-    assert "failed" not in cold.ask("file", op="write", path="full", size=900_000)
-    assert why(cold, "write", "more", size=1_000_000) == errno.ENOSPC
-    too_long = cold.ask("file", op="write", path="long", size=(1 << 20) + 1)["failed"]
+    assert errno_of(cold, "read", "missing") == errno.ENOENT
+    assert errno_of(cold, "read", "/workspace") == errno.EISDIR
+    assert errno_of(cold, "write", "/usr/new", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM)
+    assert errno_of(cold, "remove", "/usr") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY)
+    assert errno_of(cold, "remove", "/workspace/x/..") == errno.EBUSY
+    assert errno_of(cold, "remove", "/") == errno.EBUSY
+    assert errno_of(cold, "read", "/etc/shadow") in (errno.ENOENT, errno.EACCES)
+    assert errno_of(cold, "write", "x" * 300, data="x") == errno.ENAMETOOLONG
+    assert "failed" not in cold.request("file", op="write", path="kept", size=1 << 20)
+    assert "failed" not in cold.request("file", op="write", path="full", size=900_000)
+    assert errno_of(cold, "write", "more", size=1_000_000) == errno.ENOSPC
+    too_long = cold.request("file", op="write", path="long", size=(1 << 20) + 1)["failed"]
     assert "input_bytes" in too_long["message"] and too_long["code"] == 1, too_long
     assert cold.out("import os\nprint(os.path.getsize('kept'), os.path.exists('long'))") == f"{1 << 20} False\n"
     for wrong in ({"op": "read", "path": ""}, {"op": "list", "path": "/", "depth": 65}, {"op": "move", "path": "a"}):
-        assert cold.ask("file", **wrong)["failed"]["code"] == 1
+        assert cold.request("file", **wrong)["failed"]["code"] == 1
     cold.leave()
 
 
-def test_large_files_pass_in_pieces(client):
+def test_large_files_are_transferred_in_pieces(client):
     client.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="100MiB", file_bytes="200MiB"))
     size = 40 << 20
-    assert client.ask("file", op="write", path="big", size=size)["entries"][0]["size"] == size
+    assert client.request("file", op="write", path="big", size=size)["entries"][0]["size"] == size
     assert client.out("import os\nprint(os.path.getsize('big'))") == f"{size}\n"
-    assert client.ask("file", op="read", path="big")["len"] == size
+    assert client.request("file", op="read", path="big")["len"] == size
     client.run("os.truncate('big', 100 << 20)")
-    part = client.ask("file", op="read", path="big")
+    part = client.request("file", op="read", path="big")
     assert part["len"] == 64 << 20 and part["entries"][0]["size"] == 100 << 20, part
-    assert client.ask("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
+    assert client.request("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
 
 
 # ---- against programs that want otherwise ----
 
 
-def test_special_files_make_nobody_wait(cold, any_remit):
+def test_special_files_do_not_block_requests(cold, any_remit):
     folder = any_remit.file("special/pipe").parent
     folder.joinpath("pipe").unlink()
     os.mkfifo(folder / "pipe")
     any_remit.own(folder / "pipe")
     cold.open(policy=policy(mounts=[{"host": str(folder), "jail": "/data", "mode": "ro"}]))
     cold.run("import os\nos.symlink('/data/pipe', 'pipe')\nos.symlink('loop', 'loop')\nos.symlink('/dev/urandom', 'random')\nos.symlink('/etc', 'out')")
-    assert why(cold, "read", "pipe") == errno.EINVAL
-    assert why(cold, "write", "pipe", data="x") in (errno.ENXIO, errno.EACCES, errno.EROFS)
-    assert why(cold, "read", "loop") == errno.ELOOP
-    assert why(cold, "read", "random") == errno.EINVAL
+    assert errno_of(cold, "read", "pipe") == errno.EINVAL
+    assert errno_of(cold, "write", "pipe", data="x") in (errno.ENXIO, errno.EACCES, errno.EROFS)
+    assert errno_of(cold, "read", "loop") == errno.ELOOP
+    assert errno_of(cold, "read", "random") == errno.EINVAL
     # A link is followed by the code's own process, which sees the jail and nothing else.
-    assert why(cold, "write", "out/x", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
-    assert "failed" not in cold.ask("file", op="remove", path="out")
+    assert errno_of(cold, "write", "out/x", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
+    assert "failed" not in cold.request("file", op="remove", path="out")
     assert cold.out("print(os.path.lexists('out'), os.path.isdir('/usr'))") == "False True\n"
 
 
-def test_folders_as_deep_and_full_as_the_code_likes(cold):
+def test_deep_and_full_folders_are_handled(cold):
     cold.open(policy=policy(files=30_000, timeout="60s", disk_bytes="100MiB", memory_bytes="700MiB"))
     cold.run("import os\nos.mkdir('deep')\nos.chdir('deep')\nfor _ in range(1500):\n    os.mkdir('d' * 20)\n    os.chdir('d' * 20)\nos.chdir('/workspace')")
     assert len(names(cold, "deep", depth=64)) == 64
     cold.run("os.mkdir('wide')\nfor i in range(12_000): open(f'wide/{i}', 'w').close()")
-    said = cold.ask("file", op="list", path="wide")
-    assert len(said["entries"]) == 10_000 and said["truncated"] == 1
+    reply = cold.request("file", op="list", path="wide")
+    assert len(reply["entries"]) == 10_000 and reply["truncated"] == 1
     for name in ("deep", "wide"):
-        assert "failed" not in cold.ask("file", op="remove", path=name)
+        assert "failed" not in cold.request("file", op="remove", path=name)
     assert names(cold, "/workspace") == []
 
 
@@ -185,10 +185,10 @@ io.open = builtins.open = no
 """
 
 
-def test_code_that_replaces_functions_changes_nothing(cold):
+def test_replaced_functions_do_not_affect_file_requests(cold):
     cold.open(policy=policy())
     cold.run(PATCH)
-    assert "failed" not in cold.ask("file", op="write", path="a/b", data="still")
+    assert "failed" not in cold.request("file", op="write", path="a/b", data="still")
     assert read(cold, "a/b") == "still"
     assert names(cold, "/workspace", depth=2) == ["/workspace/a", "/workspace/a/b"]
 
@@ -215,76 +215,76 @@ files = next(m for m in gc.get_objects() if type(m) is type(sys) and m.__name__ 
         ("files.perform = lambda *a: bytearray(1 << 40)", "ended"),
     ],
 )
-def test_a_session_can_lie_about_its_own_files_and_nothing_else(cold, lie, outcome):
+def test_session_can_lie_only_about_its_own_files(cold, lie, outcome):
     cold.open(policy=policy())
     cold.open(session="other", policy=policy())
     assert cold.run(LIAR + lie)["status"] == "ok"
-    said = cold.ask("file", op="read", path="x")
+    reply = cold.request("file", op="read", path="x")
     after = cold.run("print(1)")
     if outcome == "lie":
-        assert said["entries"][0]["path"] == "/etc/shadow" and said["bytes"] == "", said
+        assert reply["entries"][0]["path"] == "/etc/shadow" and reply["bytes"] == "", reply
     elif outcome == "input":
-        assert said["failed"]["errno"] == errno.EIO, said
+        assert reply["failed"]["errno"] == errno.EIO, reply
     elif outcome == "protocol":
-        assert said["failed"]["code"] == 7, said
+        assert reply["failed"]["code"] == 7, reply
     elif outcome == "ended":
-        assert "the session has ended" in said["failed"]["message"], said
+        assert "the session has ended" in reply["failed"]["message"], reply
     assert after["session"]["state"] == ("ended" if outcome in ("ended", "twice") else "open"), after
-    again = cold.ask("file", op="stat", path="/workspace")
+    again = cold.request("file", op="stat", path="/workspace")
     assert ("failed" in again) == (outcome != "lie"), again
     assert cold.out("print(2)", session="other") == "2\n"
-    assert cold.ask("file", op="stat", path="/workspace", session="other")["entries"][0]["type"] == "folder"
+    assert cold.request("file", op="stat", path="/workspace", session="other")["entries"][0]["type"] == "folder"
 
 
-def test_an_answer_that_never_comes_ends_the_session(holes):
+def test_missing_file_answer_ends_session(holes):
     client = SessionClient(holes, {"REMIT_KEEPER": "", "REMIT_DEADLINES": "file=2000"})
     try:
         client.open(policy=policy())
         client.run(LIAR + "import time\nfiles.perform = lambda *a: time.sleep(1000)")
         begin = time.monotonic()
-        said = client.ask("file", op="stat", path=".")
-        assert 'did not answer a request for a file within 2 s (deadline "file")' in said["failed"]["message"], said
-        assert said["failed"]["code"] == BUSY, said
+        reply = client.request("file", op="stat", path=".")
+        assert 'did not answer a request for a file within 2 s (deadline "file")' in reply["failed"]["message"], reply
+        assert reply["failed"]["code"] == BUSY, reply
         assert time.monotonic() - begin >= 2
         assert client.run("1")["session"]["state"] == "ended"
-        again = client.ask("file", op="write", path="x", size=200_000)["failed"]
+        again = client.request("file", op="write", path="x", size=200_000)["failed"]
         assert "ended" in again["message"] and again["code"] == REFUSED, again
-        client.ask("reset")
-        assert "failed" not in client.ask("file", op="write", path="x", data="y")
+        client.request("reset")
+        assert "failed" not in client.request("file", op="write", path="x", data="y")
     finally:
         client.leave()
 
 
-def test_a_running_cell_is_not_disturbed(cold):
+def test_file_request_does_not_disturb_running_cell(cold):
     cold.open(policy=policy())
     waits = cold.begin_cell(UNTIL_INTERRUPTED)
-    assert cold.ask("file", op="read", path="x")["failed"]["code"] == 3
-    cold.ask("interrupt")
+    assert cold.request("file", op="read", path="x")["failed"]["code"] == 3
+    cold.request("interrupt")
     assert waits()["stdout"] == "begun\ninterrupted\n"
 
 
-def test_the_caller_may_leave_in_the_middle(remit):
+def test_client_may_leave_during_file_request(remit):
     client = SessionClient(remit, {"REMIT_KEEPER": ""})
     client.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
     client.begin("file", op="write", path="x", size=150 << 20)
     time.sleep(0.05)  # in the middle
     client.process.kill()
     client.process.wait()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
 
 
-def test_branches_have_files_of_their_own(cold):
+def test_branches_have_separate_files(cold):
     cold.open(policy=policy(), forkable=1)
-    cold.ask("file", op="write", path="x", data="both")
-    assert "failed" not in cold.ask("fork", branch="b")
-    cold.ask("file", op="write", path="x", data="branch", session="b")
+    cold.request("file", op="write", path="x", data="both")
+    assert "failed" not in cold.request("fork", branch="b")
+    cold.request("file", op="write", path="x", data="branch", session="b")
     assert (read(cold, "x"), read(cold, "x", session="b")) == ("both", "branch")
 
 
 # ---- namespaces ----
 
 
-def test_contexts_have_variables_of_their_own_and_share_the_rest(client):
+def test_contexts_have_separate_variables_and_share_the_rest(client):
     client.open(policy=policy())
     client.run("import math\nx = 1\nopen('f', 'w').write('shared')")
     other = client.run("import sys\nprint('math' in sys.modules, open('f').read(), __name__)\nx", context="other")
@@ -296,10 +296,10 @@ def test_contexts_have_variables_of_their_own_and_share_the_rest(client):
     assert client.run("x", fresh=1)["error"]["name"] == "NameError"
     # What was never closed is written at the end, in each of them.
     client.run("import atexit\natexit.register(lambda: None)", context="third")
-    assert client.ask("close")["status"] == "ok"
+    assert client.request("close")["status"] == "ok"
 
 
-def test_a_context_has_a_current_folder_of_its_own(cold):
+def test_context_has_separate_current_folder(cold):
     cold.open(policy=policy())
     assert cold.out("import os\nos.mkdir('a')\nos.chdir('a')\nprint(os.getcwd())") == "/workspace/a\n"
     assert cold.out("import os\nprint(os.getcwd())\nos.chdir('/tmp')", context="b") == "/workspace\n"
@@ -308,7 +308,7 @@ def test_a_context_has_a_current_folder_of_its_own(cold):
     assert cold.out("print(os.getcwd())") == "/workspace\n"
 
 
-def test_variables_of_one_cell_are_gone_after_it(client):
+def test_environment_of_one_cell_ends_with_it(client):
     client.open(policy=policy(env={"OLD": "policy"}))
     look = "import os\nprint(os.environ.get('OLD'), os.environ.get('NEW'), os.getenv('HOME'))"
     assert client.out(look, env=["OLD=cell", "NEW=a=b", "HOME=/x"]) == "cell a=b /x\n"
@@ -317,7 +317,7 @@ def test_variables_of_one_cell_are_gone_after_it(client):
     assert client.out("print(dict(os.environ))") == "{}\n"
 
 
-def test_a_run_has_no_contexts(cold):
+def test_many_contexts_work(cold):
     cold.open(policy=policy())
     assert cold.out("print(1)", context="a\u00e9 b" * 100) == "1\n"
     for i in range(300):

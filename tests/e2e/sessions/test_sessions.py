@@ -52,8 +52,8 @@ def client(request, remit):
     one.leave()
     if shared:
         shared.close()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
-    assert not leftovers.gone(leftovers.groups), "groups are left"
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.remaining(leftovers.groups), "groups are left"
     assert not leftovers.mounts()
 
 
@@ -65,8 +65,8 @@ def await_loss(client) -> None:
     """Until the keeper knows that the session is lost: files can be asked for without a cell."""
 
     def is_lost() -> bool:
-        said = client.ask("file", op="stat", path="/workspace")
-        return "failed" in said and "has ended" in said["failed"]["message"]
+        reply = client.request("file", op="stat", path="/workspace")
+        return "failed" in reply and "has ended" in reply["failed"]["message"]
 
     until(is_lost)
 
@@ -75,7 +75,7 @@ def name_interpreter(client) -> str:
     """By this name the host can see whether it lives, and asks the session for nothing."""
     name = f"s-{secrets.token_hex(4)}"
     client.out(f"import ctypes\nctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)")
-    assert leftovers.named(name)
+    assert leftovers.threads_named(name)
     return name
 
 
@@ -84,13 +84,13 @@ def between_cells(client, body: str) -> None:
     lines = ["while not os.path.exists('/workspace/go'): time.sleep(0.01)", *body.splitlines()]
     code = "import os, threading, time\ndef later():\n    " + "\n    ".join(lines)
     client.out(f"{code}\nthreading.Thread(target=later, daemon=True).start()")
-    client.ask("file", op="write", path="/workspace/go")
+    client.request("file", op="write", path="/workspace/go")
 
 
 # ---- what lives on ----
 
 
-def test_variables_imports_and_files_live_on(client):
+def test_session_keeps_variables_imports_and_files(client):
     client.open(policy=policy())
     first = client.run("import math as m\nx = 41\nopen('note', 'w').write('kept')")
     assert state(first) == ("ok", "open") and first["session"]["cell"] == 1, first
@@ -98,7 +98,7 @@ def test_variables_imports_and_files_live_on(client):
     second = client.run("def f(n): return m.floor(n) + x\nprint(f(1.5), open('note').read(), __name__)")
     assert second["stdout"] == "42 kept __main__\n", second
     assert second["session"]["id"] == first["session"]["id"] and second["run_id"] != first["run_id"]
-    assert state(client.ask("close")) == ("ok", "ended")
+    assert state(client.request("close")) == ("ok", "ended")
 
 
 def test_output_errors_and_exit_codes_belong_to_their_cell(client):
@@ -117,7 +117,7 @@ def test_output_errors_and_exit_codes_belong_to_their_cell(client):
     assert client.out("print('still here')") == "still here\n"
 
 
-def test_each_cell_has_its_own_input_arguments_and_files(client):
+def test_cell_has_its_own_input_arguments_and_files(client):
     client.open(policy=policy())
     assert client.out("import sys\nprint(input(), sys.argv)", stdin="a line\nunread\n", argv=["one", "two"]) == "a line ['<cell 1>', 'one', 'two']\n"
     assert client.out("print(repr(sys.stdin.read()), sys.argv)") == "'' ['<cell 2>']\n"
@@ -130,7 +130,7 @@ def test_each_cell_has_its_own_input_arguments_and_files(client):
     assert client.out("print(os.getcwd())") == "/tmp\n"
 
 
-def test_input_is_there_however_soon_a_cell_reads_it(client):
+def test_input_is_available_however_early_cell_reads_it(client):
     """All on one processor, so that the cell may begin before the keeper goes on."""
     os.sched_setaffinity(client.process.pid, {min(os.sched_getaffinity(0))})
     client.open(policy=policy())
@@ -139,21 +139,21 @@ def test_input_is_there_however_soon_a_cell_reads_it(client):
         assert client.out("print(os.read(0, 10))", stdin=f"{number}") == f"{str(number).encode()}\n"
 
 
-def test_usage_is_that_of_the_cell(client):
+def test_usage_is_counted_for_each_cell(client):
     client.open(policy=policy(cpu_seconds="60s"))
     busy = client.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
     assert 250 < busy["usage"]["cpu_ms"] < 2000, busy
     assert client.run("pass")["usage"]["cpu_ms"] < 250
 
 
-def test_denials_belong_to_the_cell_that_was_refused(client):
+def test_denials_belong_to_cell_that_was_refused(client):
     client.open(policy=policy())
     first = client.run("import socket\ntry: socket.socket()\nexcept OSError: pass")
     assert [d["syscall"] for d in first["denials"]] == ["socket"], first
     assert client.run("pass")["denials"] == []
 
 
-def test_output_caps_count_for_each_cell_anew(client):
+def test_output_limits_apply_to_each_cell(client):
     client.open(policy=policy(stdout_max_bytes=1024))
     for _ in range(3):
         result = client.run("print('x' * 5000)")
@@ -161,39 +161,39 @@ def test_output_caps_count_for_each_cell_anew(client):
     assert client.out("print('short')") == "short\n"
 
 
-def test_what_threads_write_between_cells_comes_with_the_next_one(client):
+def test_session_output_between_cells_comes_with_next_cell(client):
     client.open(policy=policy())
     between_cells(client, "print('late', flush=True)\nopen('/workspace/done', 'w').close()")
-    until(lambda: "failed" not in client.ask("file", op="stat", path="/workspace/done"))
+    until(lambda: "failed" not in client.request("file", op="stat", path="/workspace/done"))
     assert client.out("print('next')") == "late\nnext\n"
 
 
-def test_hosts_that_were_refused_belong_to_the_cell_that_tried(remit):
+def test_refused_hosts_belong_to_cell_that_tried(remit):
     one = SessionClient(remit, {"REMIT_KEEPER": ""})
     one.open(policy=policy(network_allow=["example.com:443"], memory_fallback="per_process"))
-    look = "import socket\ntry: socket.getaddrinfo('refused.invalid', 80)\nexcept OSError: pass"
-    first = one.run(look)
+    code = "import socket\ntry: socket.getaddrinfo('refused.invalid', 80)\nexcept OSError: pass"
+    first = one.run(code)
     assert first["usage"]["network"]["refusals"] >= 1 and any("refused.invalid" in d["what"] for d in first["denials"]), first
     second = one.run("pass")
     assert second["usage"]["network"]["refusals"] == 0 and second["denials"] == [], second
-    assert any("refused.invalid" in d["what"] for d in one.run(look)["denials"])
+    assert any("refused.invalid" in d["what"] for d in one.run(code)["denials"])
     one.leave()
 
 
 # ---- limits ----
 
 
-def test_a_cell_can_be_given_less_time_and_never_more(client):
+def test_cell_may_have_shorter_timeout_but_not_longer(client):
     client.open(policy=policy(timeout="60s"))
     result = client.run(FOREVER, timeout_ms=200)
     assert state(result) == ("timeout", "open") and 190 < result["usage"]["wall_ms"] < 50_000, result
-    client.ask("drop")
+    client.request("drop")
     client.open(policy=policy(timeout="1s"))
     result = client.run(FOREVER, timeout_ms=60_000)
     assert state(result) == ("timeout", "open") and 900 < result["usage"]["wall_ms"] < 50_000, result
 
 
-def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(client, covers):
+def test_cell_at_timeout_is_interrupted_and_keeps_variables(client, covers):
     client.open(policy=policy(timeout="2s"))
     client.out("kept = 5")
     result = client.run(FOREVER)
@@ -203,7 +203,7 @@ def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(clie
     assert client.out("print(kept)") == "5\n"
 
 
-def test_a_cell_that_does_not_stop_is_killed_and_says_that_all_is_lost(client):
+def test_cell_that_does_not_stop_is_killed_and_ends_session(client):
     client.open(policy=policy())
     client.out("kept = 5")
     result = client.run(DEAF, timeout_ms=DEAF_MS)
@@ -211,11 +211,11 @@ def test_a_cell_that_does_not_stop_is_killed_and_says_that_all_is_lost(client):
     again = client.run("print(kept)")
     assert state(again) == ("refused", "ended") and "ended in cell 2 (timeout)" in again["error"]["value"], again
     assert "Reset" in again["error"]["remedy"]
-    assert client.ask("reset") == {}
+    assert client.request("reset") == {}
     assert client.out("print('kept' in globals())") == "False\n"
 
 
-def test_processor_time_is_each_cell_s_own(client, remit, covers):
+def test_cpu_limit_applies_to_each_cell(client, remit, covers):
     spin = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
     client.open(policy=policy(cpu_seconds="1s", timeout="100s"))
     for _ in range(3):  # together more than the limit
@@ -228,7 +228,7 @@ def test_processor_time_is_each_cell_s_own(client, remit, covers):
     covers(remit, "cpu_seconds", *kept)
 
 
-def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
+def test_threads_between_cells_count_against_cpu_limit(remit):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy(cpu_seconds="1s"))
@@ -240,7 +240,7 @@ def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
     shared.close()
 
 
-def test_memory_is_the_session_s(client):
+def test_memory_limit_applies_to_session(client):
     client.open(policy=policy(memory_bytes="512M"))
     assert client.run("a = bytearray(30 << 20)")["status"] == "ok"
     result = client.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
@@ -251,19 +251,19 @@ def test_memory_is_the_session_s(client):
         assert state(result) == ("memory_limit", "ended")
 
 
-def test_disk_is_the_session_s(client):
+def test_disk_limit_applies_to_session(client):
     client.open(policy=policy(disk_bytes="4M"))
     client.out("open('a', 'wb').write(bytes(3 << 20))")
     result = client.run("f = open('b', 'wb', buffering=0)\nwhile True: f.write(bytes(1 << 20))")
     assert state(result) == ("error", "open") and "No space" in result["error"]["value"], result
 
 
-def test_too_much_output_ends_the_session(client):
+def test_output_ceiling_ends_session(client):
     client.open(policy=policy(stdout_max_bytes=1024, output_ceiling=10))
     assert state(client.run("while True: print('x' * 100)")) == ("output_limit", "ended")
 
 
-def test_an_idle_session_expires(client, remit, covers):
+def test_idle_session_expires(client, remit, covers):
     client.open(policy=policy(session_idle="6s"))
     name = name_interpreter(client)
     first = client.run("x = 1")
@@ -271,25 +271,25 @@ def test_an_idle_session_expires(client, remit, covers):
     covers(remit, "session_idle", "timer")
     for _ in range(3):  # used now and then it lives
         assert client.out("import time\ntime.sleep(3.5)\nprint(x)") == "1\n"
-    assert not leftovers.gone(lambda: leftovers.named(name))
+    assert not leftovers.remaining(lambda: leftovers.threads_named(name))
     result = client.run("print(x)")
     assert state(result) == ("refused", "ended") and "session_idle" in result["error"]["value"], result
-    assert state(client.ask("close")) == ("ok", "ended")
+    assert state(client.request("close")) == ("ok", "ended")
 
 
 # ---- interrupts ----
 
 
-def test_an_interrupt_keeps_the_variables(client):
+def test_interrupt_keeps_variables(client):
     client.open(policy=policy())
     client.out("kept = 5")
     answer = client.begin_cell(FOREVER)
-    client.ask("interrupt")
+    client.request("interrupt")
     assert state(answer()) == ("interrupted", "open")
     assert client.out("print(kept)") == "5\n"
 
 
-def test_interrupts_at_every_moment_hit_their_cell_or_nobody(client):
+def test_interrupt_at_any_moment_hits_only_its_cell(client):
     """None is lost that comes while a cell runs, and none hits the next."""
     client.open(policy=policy(timeout="100s"))
     for i in range(60):
@@ -298,97 +298,97 @@ def test_interrupts_at_every_moment_hit_their_cell_or_nobody(client):
         # Its thread may not have begun to wait: that is no cell yet.
         result = None
         while result is None:
-            client.ask("interrupt")
+            client.request("interrupt")
             try:
                 result = answer(0.2)
             except Exception as e:
                 assert type(e).__name__ == "Empty"
         assert state(result) == ("interrupted", "open"), result
-        client.ask("interrupt")
+        client.request("interrupt")
         assert client.out("print('next')") == "next\n"
 
 
-def test_an_interrupt_that_is_caught_is_the_cell_s_affair(client):
+def test_caught_interrupt_does_not_end_cell(client):
     client.open(policy=policy())
     answer = client.begin_cell(UNTIL_INTERRUPTED)
-    client.ask("interrupt")
+    client.request("interrupt")
     result = answer()
     assert state(result) == ("ok", "open") and result["stdout"] == "begun\ninterrupted\n", result
 
 
-def test_a_cell_that_is_deaf_has_its_timeout(client):
+def test_deaf_cell_ends_at_timeout(client):
     client.open(policy=policy(timeout="3s"))
     answer = client.begin_cell(DEAF)
-    client.ask("interrupt")
+    client.request("interrupt")
     result = answer()
     assert state(result) == ("timeout", "ended"), result
 
 
-def test_a_handler_of_an_earlier_cell_does_not_stay(client):
+def test_signal_handler_does_not_outlast_its_cell(client):
     client.open(policy=policy())
     client.out("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)")
     answer = client.begin_cell(FOREVER)
-    client.ask("interrupt")
+    client.request("interrupt")
     assert state(answer()) == ("interrupted", "open")
 
 
 # ---- one at a time ----
 
 
-def test_a_second_cell_at_once_is_told_that_the_session_is_busy(client):
+def test_second_request_during_cell_is_busy(client):
     client.open(policy=policy())
     answer = client.begin_cell(UNTIL_INTERRUPTED)
     for what in ({"what": "run", "code": "print('second')"}, {"what": "reset"}, {"what": "close"}):
-        said = client.ask(**what)
-        assert said["failed"]["code"] == 3 and "busy" in said["failed"]["message"], said
-    client.ask("interrupt")
+        reply = client.request(**what)
+        assert reply["failed"]["code"] == 3 and "busy" in reply["failed"]["message"], reply
+    client.request("interrupt")
     assert answer()["stdout"] == "begun\ninterrupted\n"
 
 
-def test_sessions_do_not_share_anything(client):
+def test_sessions_share_nothing(client):
     for name in "ab":
         client.open(session=name, policy=policy())
         client.out(f"mine = {name!r}\nopen('file', 'w').write(mine)", session=name)
     for name in "ab":
         assert client.out("print(mine, open('file').read())", session=name) == f"{name} {name}\n"
-    assert state(client.ask("close", session="a")) == ("ok", "ended")
+    assert state(client.request("close", session="a")) == ("ok", "ended")
     assert client.out("print(mine)", session="b") == "b\n"
 
 
-def test_more_sessions_than_there_may_be_are_turned_away(remit):
+def test_sessions_are_limited_in_number(remit):
     one = SessionClient(remit, {"REMIT_KEEPER": ""})
     for i in range(64):
         one.open(session=str(i), policy=policy())
-    said = one.ask("open", session="x", policy=policy())
-    assert "limit 64" in said["failed"]["message"], said
-    one.ask("drop", session="0")
-    until(lambda: "failed" not in one.ask("open", session="x", policy=policy()))
+    reply = one.request("open", session="x", policy=policy())
+    assert "limit 64" in reply["failed"]["message"], reply
+    one.request("drop", session="0")
+    until(lambda: "failed" not in one.request("open", session="x", policy=policy()))
     assert one.out("print(1)", session="x") == "1\n"
     one.leave()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command))
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command))
 
 
 # ---- the end ----
 
 
-def test_a_reset_is_a_fresh_jail(client):
+def test_reset_gives_fresh_jail(client):
     client.open(policy=policy())
     client.out("x = 1\nopen('file', 'w').write('x')")
-    assert client.ask("reset") == {}
+    assert client.request("reset") == {}
     assert client.out("import os\nprint('x' in globals(), os.listdir('.'))") == "False []\n"
 
 
-def test_artifacts_leave_when_the_session_is_closed(client, remit):
+def test_artifacts_are_exported_at_close(client, remit):
     folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
     client.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
     result = client.run("f = open('a.txt', 'w')\nf.write('never closed')\nopen('b.log', 'w')")
     assert result["artifacts"] == [] and not list(folder.iterdir()), result
-    closed = client.ask("close")
+    closed = client.request("close")
     assert state(closed) == ("ok", "ended") and [a["path"] for a in closed["artifacts"]] == ["a.txt"], closed
     assert (folder / "a.txt").read_text() == "never closed"
 
 
-def test_artifacts_leave_a_session_that_was_killed(client, remit):
+def test_artifacts_of_killed_session_are_exported(client, remit):
     folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
     client.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
     client.out("open('a.txt', 'w').write('kept')")
@@ -396,17 +396,17 @@ def test_artifacts_leave_a_session_that_was_killed(client, remit):
     assert state(result) == ("timeout", "ended") and [a["path"] for a in result["artifacts"]] == ["a.txt"], result
 
 
-def test_what_python_does_at_its_end_is_done_at_the_close(client):
+def test_exit_handlers_run_at_close(client):
     client.open(policy=policy())
     client.out("import atexit\natexit.register(print, 'goodbye')")
-    assert client.ask("close")["stdout"] == "goodbye\n"
+    assert client.request("close")["stdout"] == "goodbye\n"
 
 
-def test_a_close_does_not_wait_for_ever(client):
+def test_close_does_not_wait_forever(client):
     """Nor as long as a cell may run."""
     client.open(policy=policy(timeout="600s"))
     client.out("import atexit, time\natexit.register(time.sleep, 600)")
-    assert state(client.ask("close")) == ("ok", "ended")
+    assert state(client.request("close")) == ("ok", "ended")
 
 
 def root_of(remit):
@@ -418,13 +418,13 @@ def root_of(remit):
     return folder
 
 
-def test_folders_are_committed_when_the_session_is_closed(client, remit):
+def test_folders_are_committed_at_close(client, remit):
     root = root_of(remit)
     client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
     client.out("open('/data/new', 'w').write('new')")
     client.out("open('/data/old', 'w').write('changed')")
     assert client.run("1/0")["changes"] == [] and not (root / "new").exists()
-    closed = client.ask("close")
+    closed = client.request("close")
     assert closed["committed"] and {c["path"] for c in closed["changes"]} == {"/data/new", "/data/old"}, closed
     assert ((root / "new").read_text(), (root / "old").read_text()) == ("new", "changed")
 
@@ -434,32 +434,32 @@ def paths(result: dict) -> set:
     return {c["path"] for c in result["changes"]}
 
 
-def test_folders_are_committed_on_request_and_the_session_goes_on(client, remit):
+def test_folders_are_committed_on_request_and_session_continues(client, remit):
     root = root_of(remit)
     client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
     client.out("import os\nx = 1\nos.mkdir('/data/dir')\nfor n in ('new', 'old', 'dir/a', 'dir/b'): open('/data/' + n, 'w').write('one')")
-    first = client.ask("commit")
+    first = client.request("commit")
     assert paths(first) == {"/data/new", "/data/old", "/data/dir/", "/data/dir/a", "/data/dir/b"} and state(first) == ("ok", "open"), first["changes_skipped"]
-    assert (root / "dir" / "a").read_text() == "one" and paths(client.ask("commit")) == set()
+    assert (root / "dir" / "a").read_text() == "one" and paths(client.request("commit")) == set()
     # The overlay of a live jail lies over a folder that has just been changed.
     assert client.out("print(sorted(os.listdir('/data')), sorted(os.listdir('/data/dir')), open('/data/old').read(), x)") == "['dir', 'new', 'old'] ['a', 'b'] one 1\n"
     client.out("os.remove('/data/new'); os.remove('/data/dir/a'); open('/data/old', 'a').write('two'); open('/data/dir/c', 'w').write('two')")
     (root / "dir" / "b").write_text("theirs")
     client.out("open('/data/dir/b', 'w').write('two')")
-    second = client.ask("commit")
+    second = client.request("commit")
     assert paths(second) == {"/data/old", "/data/dir/c"}, second
     assert {c["path"] for c in second["changes_skipped"]} == {"/data/dir/b", "/data/new", "/data/dir/a"}, second
     (root / "dir" / "b").unlink()
     client.out("os.remove('/data/dir/b')")
-    third = client.ask("commit")
+    third = client.request("commit")
     assert paths(third) == {"/data/new", "/data/dir/a"}, third
     assert (root / "old").read_text() == "onetwo" and sorted(os.listdir(root)) == ["dir", "old"] and os.listdir(root / "dir") == ["c"]
     assert client.out("print(x, sorted(os.listdir('/data')))") == "1 ['dir', 'old']\n"
     client.out("open('/data/last', 'w').write('x')")
-    assert paths(client.ask("close")) == {"/data/last"} and (root / "last").exists()
+    assert paths(client.request("close")) == {"/data/last"} and (root / "last").exists()
 
 
-def test_threads_stand_still_while_it_is_committed(client, remit):
+def test_threads_are_stopped_during_commit(client, remit):
     """Two files that change together, and a long one that is copied between them."""
     root = root_of(remit)
     client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
@@ -472,32 +472,32 @@ def test_threads_stand_still_while_it_is_committed(client, remit):
     )
     for i in range(3):
         client.out(f"open('/data/m', 'wb').write(b'{i}' * (16 << 20))")
-        assert paths(client.ask("commit")) == {"/data/a", "/data/m", "/data/z"}
+        assert paths(client.request("commit")) == {"/data/a", "/data/m", "/data/z"}
         first, last = (int((root / name).read_text()) for name in "az")
         assert first > 0 and first - last in (0, 1), (first, last)
 
 
-def test_a_commit_that_cannot_be_is_refused_and_the_session_goes_on(client, remit):
+def test_refused_commit_does_not_end_session(client, remit):
     root = root_of(remit)
     client.open(policy=policy())
     client.out("x = 1")
-    refused = client.ask("commit")
+    refused = client.request("commit")
     assert refused["status"] == "refused" and refused["error"]["where"] == "filesystem_write_roots", refused
     assert client.out("print(x)") == "1\n"
-    client.ask("drop")
+    client.request("drop")
     rw = [{"host": str(root), "jail": "/data", "mode": "rw"}]
     client.open(policy=policy(mounts=rw, commit="never"))
     client.out("open('/data/new', 'w').write('new')")
-    dry = client.ask("commit")
+    dry = client.request("commit")
     assert not dry["committed"] and [c["path"] for c in dry["changes"]] == ["/data/new"] and not (root / "new").exists()
-    client.ask("drop")
+    client.request("drop")
     if remit.by_root:
         client.open(policy=policy(mounts=rw, subprocess_execution=True))
-        refused = client.ask("commit")
+        refused = client.request("commit")
         assert refused["status"] == "refused" and refused["error"]["where"] == "subprocess_execution", refused
 
 
-def test_whoever_dies_while_it_is_committed_nothing_is_left(client, remit):
+def test_killed_client_during_commit_leaves_nothing(client, remit):
     root = root_of(remit)
     client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
     client.out("for n in range(1500): open(f'/data/{n}', 'w').write('x' * 1000)")
@@ -505,24 +505,24 @@ def test_whoever_dies_while_it_is_committed_nothing_is_left(client, remit):
     until(lambda: len(os.listdir(root)) >= 2)
     client.process.kill()
     assert "failed" in answer()
-    assert not leftovers.gone(lambda: leftovers.processes(remit.command) if not client.shared else [], 60)
+    assert not leftovers.remaining(lambda: leftovers.processes(remit.command) if not client.shared else [], 60)
 
 
-def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_client_that_left(client, remit):
+def test_reset_drop_kill_or_lost_client_commit_nothing(client, remit):
     root = root_of(remit)
     rw = policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}])
     write = "open('/data/new', 'w').write('new')"
     client.open(policy=rw)
     client.out(write)
-    assert client.ask("reset") == {}
+    assert client.request("reset") == {}
     client.out(write)
     killed = client.run(DEAF, timeout_ms=DEAF_MS)
     assert state(killed) == ("timeout", "ended") and not killed["committed"], killed
     assert [c["path"] for c in killed["changes"]] == ["/data/new"]
-    assert client.ask("close")["changes"] == []
+    assert client.request("close")["changes"] == []
     client.open(policy=rw)
     client.out(write)
-    client.ask("drop")
+    client.request("drop")
     client.open(policy=rw)
     client.out(write)
     client.process.kill()
@@ -543,18 +543,18 @@ def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_client_that_left(cli
         "import os; os.write(3, b'\\0\\0\\0\\x7f\\x10\\0\\0\\0')",
     ],
 )
-def test_a_cell_that_breaks_its_channel_loses_its_session_and_nothing_else(client, code):
+def test_cell_that_breaks_its_channel_loses_only_its_session(client, code):
     client.open(session="other", policy=policy())
     client.open(policy=policy(timeout="4s"))
     result = client.run(code)
     assert result["session"]["state"] == "ended" and result["status"] != "ok", result
     assert state(client.run("print(1)")) == ("refused", "ended")
     assert client.out("print('fine')", session="other") == "fine\n"
-    assert client.ask("reset") == {}
+    assert client.request("reset") == {}
     assert client.out("print('again')") == "again\n"
 
 
-def test_a_forged_end_is_a_claim_and_then_the_end(client):
+def test_forged_end_is_claim_and_then_ends_session(client):
     client.open(policy=policy())
     forged = "kind\\0ok\\0exit\\0000\\0"
     result = client.run(f"import os\np = b'{forged}'\nos.write(3, len(p).to_bytes(4, 'little') + bytes((16, 0, 0, 0)) + p)\nraise ValueError")
@@ -563,14 +563,14 @@ def test_a_forged_end_is_a_claim_and_then_the_end(client):
     assert state(client.run("print(1)")) == ("refused", "ended")
 
 
-def test_frames_between_cells_end_the_session(client):
+def test_frames_between_cells_end_session(client):
     client.open(policy=policy())
     between_cells(client, "os.write(3, b'\\0\\0\\0\\0\\x11\\0\\0\\0')")
     await_loss(client)
     assert state(client.run("print(1)")) == ("refused", "ended")
 
 
-def test_an_interpreter_that_leaves_between_cells_is_told(client):
+def test_interpreter_that_exits_between_cells_is_reported(client):
     client.open(policy=policy())
     between_cells(client, "os._exit(3)")
     await_loss(client)
@@ -578,7 +578,7 @@ def test_an_interpreter_that_leaves_between_cells_is_told(client):
     assert state(result) == ("refused", "ended") and "variables are lost" in result["error"]["value"], result
 
 
-def test_an_exit_of_the_process_is_the_end(client):
+def test_exit_of_process_ends_session(client):
     client.open(policy=policy())
     result = client.run("import os\nos._exit(7)")
     assert (*state(result), result["exit_code"]) == ("exit", "ended", 7)
@@ -586,7 +586,7 @@ def test_an_exit_of_the_process_is_the_end(client):
     assert "ended in cell 1 (exit)" in result["error"]["value"]
 
 
-def test_children_that_live_on_are_the_session_s(client, remit):
+def test_child_processes_belong_to_session(client, remit):
     client.open(policy=policy(subprocess_execution=True, memory_fallback="per_process", cpu_seconds="unlimited"))
     code = "import os\nif os.fork() == 0:\n    import time\n    time.sleep(300)\nprint('parent')"
     for _ in range(3):
@@ -594,17 +594,17 @@ def test_children_that_live_on_are_the_session_s(client, remit):
     # A fork that comes back is no second runner.
     assert client.out("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both' if pid else 'child')") == "child\nboth\n"
     assert client.out("print('alive')") == "alive\n"
-    assert state(client.ask("close")) == ("ok", "ended")
+    assert state(client.request("close")) == ("ok", "ended")
 
 
-def test_stdout_that_was_closed_stays_closed_and_no_more(client):
+def test_closed_stdout_stays_closed(client):
     client.open(policy=policy())
     client.run("import os\nprint('last', flush=True)\nos.close(1)")
     assert client.run("os.write(2, b'seen')")["stderr"] == "seen"
-    assert state(client.ask("close")) == ("ok", "ended")
+    assert state(client.request("close")) == ("ok", "ended")
 
 
-def test_the_validator_turns_a_cell_away_and_the_session_lives(client):
+def test_rejected_cell_does_not_end_session(client):
     client.open(policy=policy(blocked_imports=["socket"]))
     client.out("x = 1")
     assert state(client.run("import socket")) == ("rejected", "open")
@@ -614,7 +614,7 @@ def test_the_validator_turns_a_cell_away_and_the_session_lives(client):
 # ---- faults ----
 
 
-def test_the_client_dies_in_mid_cell(client, remit):
+def test_killed_client_ends_its_session(client, remit):
     client.open(policy=policy())
     client.begin_cell(FOREVER)
     client.process.kill()
@@ -624,7 +624,7 @@ def test_the_client_dies_in_mid_cell(client, remit):
 
 @pytest.mark.parametrize("cell", [None, FOREVER])
 @pytest.mark.parametrize("start", ["cold", "warm"])
-def test_the_interpreter_is_killed(remit, start, cell):
+def test_killed_interpreter_ends_session(remit, start, cell):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.shared = shared
@@ -640,14 +640,14 @@ def test_the_interpreter_is_killed(remit, start, cell):
     else:
         await_loss(one)
     assert state(one.run("print(1)")) == ("refused", "ended")
-    assert one.ask("reset") == {}
+    assert one.request("reset") == {}
     assert one.out("print('again')") == "again\n"
     one.leave()
     shared.close()
 
 
 @pytest.mark.parametrize("cell", [None, FOREVER])
-def test_the_keeper_dies(remit, cell):
+def test_killed_keeper_ends_session(remit, cell):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy())
@@ -655,15 +655,15 @@ def test_the_keeper_dies(remit, cell):
     family = shared.family()
     kill(shared.pid)
     shared.process.wait()
-    said = answer() if answer else one.run("print(1)")
-    assert said["failed"]["code"] == 4 and "gone" in said["failed"]["message"], said
+    reply = answer() if answer else one.run("print(1)")
+    assert reply["failed"]["code"] == 4 and "gone" in reply["failed"]["message"], reply
     assert "broken" in one.run("print(1)")["failed"]["message"]
-    assert not leftovers.gone(lambda: [pid for pid in family if is_alive(pid)])
+    assert not leftovers.remaining(lambda: [pid for pid in family if is_alive(pid)])
     one.leave()
     remit("doctor", "--clean")
 
 
-def test_the_zygote_dies_and_its_sessions_live(remit):
+def test_killed_zygote_spares_sessions(remit):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.shared = shared
@@ -674,14 +674,14 @@ def test_the_zygote_dies_and_its_sessions_live(remit):
     zygote = shared.zygote()["pid"]
     kill(zygote)
     shared.until(lambda: not is_alive(zygote))
-    one.ask("interrupt")
+    one.request("interrupt")
     assert answer()["stdout"] == "begun\ninterrupted\n1\n"
     assert one.out("print(x)") == "1\n"
     one.leave()
     shared.close()
 
 
-def test_idle_sessions_do_not_keep_others_from_running(remit):
+def test_idle_sessions_do_not_block_runs(remit):
     """As many as may be are open, and as many as may run at once have room."""
     shared = share(remit)
     one = SessionClient(remit, shared.env)
@@ -771,7 +771,7 @@ def as_user(remit):
         os.seteuid(os.stat(remit.folder).st_uid)
 
 
-def test_a_client_that_breaks_the_protocol_ends_its_own_session_only(remit):
+def test_protocol_violation_ends_only_its_session(remit):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy())
@@ -812,16 +812,16 @@ def test_a_client_that_breaks_the_protocol_ends_its_own_session_only(remit):
 # ---- who may have one ----
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(client):
-    said = client.ask("open", policy=policy(package_installation=True))["failed"]
-    assert said["where"] == "package_installation" and said["remedy"], said
-    said = client.ask("open", policy=policy(tier="static"))["failed"]
-    assert said["where"] == "tier" and "nothing runs" in said["message"], said
-    said = client.ask("open", policy={"nonsense": 1})["failed"]
-    assert "nonsense" in said["message"], said
+def test_unenforceable_policy_is_refused_at_open(client):
+    reply = client.request("open", policy=policy(package_installation=True))["failed"]
+    assert reply["where"] == "package_installation" and reply["remedy"], reply
+    reply = client.request("open", policy=policy(tier="static"))["failed"]
+    assert reply["where"] == "tier" and "nothing runs" in reply["message"], reply
+    reply = client.request("open", policy={"nonsense": 1})["failed"]
+    assert "nonsense" in reply["message"], reply
 
 
-def test_a_session_in_the_tier_landlock(remit, covers):
+def test_session_works_in_tier_landlock(remit, covers):
     one = SessionClient(remit, {"REMIT_KEEPER": ""})
     lifted = {"memory_fallback": "per_process", "processes": "unlimited", "disk_bytes": "unlimited", "files": "unlimited"}
     one.open(policy=policy(tier="landlock", session_idle="4s", cpu_seconds="1s", timeout="100s", **lifted))
@@ -832,13 +832,13 @@ def test_a_session_in_the_tier_landlock(remit, covers):
     assert state(over) == ("cpu_limit", "open"), over
     covers(remit, "cpu_seconds", *enforced(over, "cpu_seconds"), tier="landlock")
     covers(remit, "session_idle", *enforced(over, "session_idle"), tier="landlock")
-    assert not leftovers.gone(lambda: leftovers.named(name))
+    assert not leftovers.remaining(lambda: leftovers.threads_named(name))
     assert "session_idle" in one.run("print(x)")["error"]["value"]
     one.leave()
-    assert not leftovers.gone(lambda: leftovers.workspaces(remit))
+    assert not leftovers.remaining(lambda: leftovers.workspaces(remit))
 
 
-def test_a_session_in_the_tier_unsafe(remit, covers):
+def test_session_works_in_tier_unsafe(remit, covers):
     one = SessionClient(remit, {"REMIT_KEEPER": ""})
     one.open(policy=policy(tier="unsafe", session_idle="4s"))
     name = name_interpreter(one)
@@ -847,12 +847,12 @@ def test_a_session_in_the_tier_unsafe(remit, covers):
     assert state(late) == ("timeout", "open"), late
     covers(remit, "session_idle", *enforced(late, "session_idle"), tier="unsafe")
     assert one.out("print(x)") == "1\n"
-    assert not leftovers.gone(lambda: leftovers.named(name))
+    assert not leftovers.remaining(lambda: leftovers.threads_named(name))
     assert "session_idle" in one.run("print(x)")["error"]["value"]
     one.leave()
 
 
-def test_sessions_are_shown_and_cells_are_logged(remit):
+def test_sessions_are_listed_and_cells_are_logged(remit):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy())
@@ -862,26 +862,26 @@ def test_sessions_are_shown_and_cells_are_logged(remit):
     shown = remit("status", env=shared.env).stdout
     assert row["id"] in shown and "SESSION" in shown
     assert id in remit("logs", env=shared.env).stdout
-    one.ask("close")
+    one.request("close")
     shared.until(lambda: shared.status()["sessions"] == [])
     one.leave()
     shared.close()
 
 
-def test_each_cell_is_a_line_of_the_audit(remit):
+def test_each_cell_is_line_of_audit(remit):
     path = remit.folder / f"audit-{time.monotonic_ns()}.jsonl"
     shared = share(remit, "--audit", path)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy())
     ids = [one.run(code)["run_id"] for code in ("x = 1", "1/0")]
-    ids.append(one.ask("close")["run_id"])
+    ids.append(one.request("close")["run_id"])
     one.leave()
     shared.close()
     lines = path.read_text()
     assert [id in lines for id in ids] == [True] * 3 and lines.count("\n") == 3, lines
 
 
-def test_cells_use_up_no_descriptor_of_the_keeper(remit):
+def test_cells_leak_no_descriptor_of_keeper(remit):
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     one.open(policy=policy())
@@ -895,6 +895,6 @@ def test_cells_use_up_no_descriptor_of_the_keeper(remit):
     for _ in range(50):
         one.out("x += 1", stdin="a")
     shared.until(lambda: count() <= before)
-    one.ask("close")
+    one.request("close")
     one.leave()
     shared.close()

@@ -9,7 +9,7 @@ import subprocess
 import groups
 import pytest
 from conftest import enforced, make_remit
-from leftovers import gone, processes
+from leftovers import processes, remaining
 from places import PlacedRemit
 from shared_keeper import SharedKeeper
 from tracing import tracing
@@ -144,7 +144,7 @@ def test_warm_runs_are_limited_by_cgroups(placed):
         assert keeper.warm("print(2)", "--memory", "60M")["stdout"] == "2\n"
     finally:
         keeper.close()
-    assert gone(lambda: processes(placed.command)) == []
+    assert remaining(lambda: processes(placed.command)) == []
 
 
 @pytest.mark.full
@@ -154,7 +154,7 @@ def test_cgroups_of_a_killed_keeper_are_removed_by_the_next(placed):
     assert groups.remaining(placed.home)
     os.kill(keeper.pid, signal.SIGKILL)
     keeper.process.wait()
-    assert gone(lambda: processes(placed.command)) == []
+    assert remaining(lambda: processes(placed.command)) == []
     assert placed.json("print(3)")["stdout"] == "3\n"
     groups.assert_nothing_left(placed.home)
 
