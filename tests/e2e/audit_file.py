@@ -1,4 +1,4 @@
-"""An audit file of one test, and what stands in it."""
+"""The audit file of one test, and its lines."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def lines(path) -> list[dict]:
 
 
 def wait_for_lines(path, count: int) -> list[dict]:
-    """The lines, once there are so many: they come soon after the answers."""
-    until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"there are no {count} lines")
+    """Return the lines as soon as the file has `count` of them. They arrive shortly after the answers."""
+    until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"fewer than {count} lines")
     return lines(path)
 
 

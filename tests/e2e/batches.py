@@ -12,12 +12,12 @@ from waiting import PATIENCE, until
 
 
 def lines(*jobs) -> str:
-    """A file of jobs; what is text already stands as it is."""
+    """Return a file of jobs. A job that is already a string is used as it is."""
     return "".join((job if isinstance(job, str) else json.dumps(job)) + "\n" for job in jobs)
 
 
 def results(text: str) -> list[dict]:
-    """All lines, each of them whole."""
+    """Parse a text of results. Every line must be complete."""
     assert text == "" or text.endswith("\n"), text[-200:]
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
@@ -37,7 +37,8 @@ def slow(count: int, seconds: float = 0.1) -> list[dict]:
 
 
 class Gate:
-    """A folder that jobs share with the test: they say there that they have begun, and wait until they are let on."""
+    """A folder that jobs share with the test. Each job creates a file there when it begins, and waits until the test
+    lets it continue."""
 
     def __init__(self, remit):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="gate-", dir=remit.folder))
@@ -57,7 +58,7 @@ class Gate:
 
 
 def started(remit, jobs, *flags, before: int = 3, **more):
-    """A batch that has written some results to a file."""
+    """Start a batch, and return as soon as its file has `before` results."""
     path = remit.file("jobs.jsonl", lines(*jobs))
     out = remit.folder / "out.jsonl"
     out.unlink(missing_ok=True)
@@ -67,7 +68,7 @@ def started(remit, jobs, *flags, before: int = 3, **more):
 
 
 def interrupt(p: subprocess.Popen) -> None:
-    """One that is taken: two that wait at the same time are one."""
+    """Send a SIGINT and wait until it is delivered: two that are pending at the same time count as one."""
 
     def was_delivered():
         with open(f"/proc/{p.pid}/status") as f:
@@ -79,7 +80,7 @@ def interrupt(p: subprocess.Popen) -> None:
 
 
 def wait_for_exit(p: subprocess.Popen) -> int:
-    """The exit code. One that does not end fails the test, and does not hold it up."""
+    """Return the exit code. A process that does not end fails the test without blocking it."""
     try:
         return p.wait(timeout=PATIENCE)
     except subprocess.TimeoutExpired:

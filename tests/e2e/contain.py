@@ -1,6 +1,5 @@
-"""
-Run a command as the runtime of a container would: no namespaces, no mounts, no
-keys, no clone3, and for root only the rights that containers usually have.
+"""Run a command as a container runtime would: no namespaces, no mounts, no keys, no clone3, and root has only the
+capabilities that containers usually have.
 
     contain.py COMMAND [ARGUMENT...]
 """
@@ -23,7 +22,7 @@ AARCH64 = {
 }  # fmt: skip
 NUMBERS = X86_64 if MACHINE == "x86_64" else AARCH64
 CLONE3, FSOPEN, OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 435, 430, 428, 429, 442
-# Every CLONE_NEW flag of clone and unshare.
+# Every CLONE_NEW flag of clone and unshare
 NEW = 0x7E020000
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
@@ -50,7 +49,7 @@ def refuse(number, error):
 
 
 def refuse_flags(number):
-    """Unless the first argument has none of the flags."""
+    """Allow the call if its first argument has none of the CLONE_NEW flags."""
     return op(0x15, number, 0, 4) + load(16) + op(0x45, NEW, 0, 1) + verdict(REFUSE | errno.EPERM) + verdict(ALLOW)
 
 

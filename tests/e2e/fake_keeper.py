@@ -1,4 +1,4 @@
-"""A keeper that runs nothing, and answers as a test wants it."""
+"""A keeper that runs nothing and answers as a test wants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def frame_numbers() -> dict[str, int]:
 
 
 def facts_of_unstarted_job() -> dict:
-    """The keeper's members of a result of a job that never ran."""
+    """The keeper's members of the result of a job that never ran."""
     text = (ROOT / "src/wire/result.c").read_text()
     usage = json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"no_usage\[\] =(.*?);", text, re.S)[1])).replace('\\"', '"'))
     rows = re.findall(r'\{\s*"(\w+)",\s*KEEPER,[^"{}]*?(?:"((?:[^"\\]|\\.)*)"|no_usage)\s*[,}]', text)
@@ -30,11 +30,11 @@ def facts_of_unstarted_job() -> dict:
 
 
 class FakeKeeper:
-    """Answers each run by what `answer` makes of its code: a status, or None for the end of the connection."""
+    """Answers each run with what `answer` returns for its code: a status, or None to close the connection."""
 
     version = "0.1.0"
     enforcement = "[]"
-    # Members of its results that it leaves out.
+    # Members that its results omit
     omitted: tuple[str, ...] = ()
 
     def __init__(self, remit, answer):
@@ -52,7 +52,7 @@ class FakeKeeper:
             while True:
                 self.serve_connection(self.listener.accept()[0])
         except OSError:
-            pass  # the test has closed it
+            pass  # the test closed the listener
 
     def serve_connection(self, conn):
         code, kind = b"", None

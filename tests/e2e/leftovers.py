@@ -1,4 +1,4 @@
-"""Rule 5: nothing is left. Looks at the host for anything of a jail."""
+"""Rule 5: nothing is left. Looks on the host for anything that belongs to a jail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parent_of(pid: int) -> int:
 
 
 def name_of(pid: int) -> str:
-    """"" if it is gone."""
+    """Return the process's name, or an empty string if it no longer exists."""
     try:
         with open(f"/proc/{pid}/comm") as f:
             return f.read().strip()
@@ -34,7 +34,7 @@ def name_of(pid: int) -> str:
 
 
 def memory_has(pid, word):
-    """Whether a writable page of the process holds these bytes. A process that has ended holds nothing."""
+    """Whether a writable page of the process contains these bytes. A process that has ended has no pages."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             if " rw" not in line:
@@ -48,7 +48,7 @@ def memory_has(pid, word):
 
 
 def threads_named(name: str) -> list[str]:
-    """Threads of that name, anywhere."""
+    """All threads on the host that have this name."""
     found = []
     for path in glob.glob("/proc/[0-9]*/task/*/comm"):
         try:
@@ -61,7 +61,7 @@ def threads_named(name: str) -> list[str]:
 
 
 def processes_with_argument(argument: str) -> list[str]:
-    """Processes with these words on their command line, anywhere."""
+    """All processes on the host that have this text on their command line."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -74,14 +74,14 @@ def processes_with_argument(argument: str) -> list[str]:
 
 
 def processes(command: str) -> list[int]:
-    """Processes of this command (keepers and pid 1s), and code below them."""
+    """Processes of this command (keepers and pid 1 of each jail) and their children."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     own = {pid for pid in pids if program_of(pid) == command}
     return sorted(own | {pid for pid in pids if parent_of(pid) in own})
 
 
 def unlocked(paths: list[str]) -> list[str]:
-    """Folders whose keeper is gone: nobody holds their lock."""
+    """Folders whose lock is free, since their keeper has ended."""
     left = []
     for path in paths:
         try:
@@ -103,22 +103,22 @@ def groups() -> list[str]:
 
 
 def workspaces(remit, temp="/tmp") -> list[str]:
-    """Of the tier landlock; an empty one too."""
+    """Workspaces of the tier `landlock` that are left, including empty ones."""
     uid = 0 if remit.by_root else os.stat(remit.folder).st_uid
     return unlocked([f"{temp}/remit-{uid}", *glob.glob(f"{temp}/remit-{uid}/*")])
 
 
 def mounts() -> list[str]:
-    """Mounts of a jail that became visible outside: there must never be one."""
+    """Mounts of a jail that became visible outside it. There must never be any."""
     with open("/proc/self/mountinfo") as f:
         return [line for line in f if "/.remit" in line or " /workspace " in line]
 
 
 def remaining(look, seconds: float = 30) -> list:
-    """What is still there after a while."""
+    """Return what still exists when the time is over."""
     end = time.monotonic() + seconds
     while True:
         left = look()
         if not left or time.monotonic() > end:
             return left
-        time.sleep(0.02)  # a look now and then
+        time.sleep(0.02)  # poll

@@ -1,4 +1,4 @@
-"""A client of the Model Context Protocol that says exactly what a test wants."""
+"""A client of the Model Context Protocol that sends exactly what a test wants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION, ABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontext
 
 
 class Peer:
-    """A `remit mcp`, and what it says."""
+    """A running `remit mcp` and its messages."""
 
     def __init__(self, remit, *flags, version: str | None = "2025-11-25", abilities: dict | None = None, env: dict | None = None):
         self.process = remit.popen(
@@ -35,7 +35,7 @@ class Peer:
         self.lines.put(None)
 
     def read_message(self) -> dict:
-        """The next message."""
+        """Return the next message."""
         message = self.lines.get(timeout=2 * PATIENCE)
         assert message is not None, self.process.stderr.read()
         return message
@@ -57,14 +57,14 @@ class Peer:
         return self.count
 
     def begin_program(self, code: str, **arguments) -> int:
-        """The request for a program that prints "begun" first, and has."""
+        """Start a program that first prints "begun", and return the request's number as soon as it has."""
         number = self.begin("tools/call", {"progressToken": "begun"}, name="run_python", arguments={"code": code, **arguments})
         while "begun" not in (message := self.read_message())["params"].get("message", ""):
             assert message["method"] == "notifications/progress", message
         return number
 
     def end(self, number: int) -> dict:
-        """The answer; what else is message meanwhile is kept."""
+        """Return the answer to this request. Messages that arrive before it are stored."""
         while (message := self.read_message()).get("id") != number or "method" in message:
             (self.asked if "id" in message else self.notices).append(message)
             if message.get("method") == "elicitation/create":
@@ -80,17 +80,17 @@ class Peer:
         return message["result"]
 
     def output_of(self, tool: str, **arguments) -> dict:
-        """What a tool gives when all goes well."""
+        """Return the output of a tool call that succeeds."""
         result = self.call(tool, **arguments)
         assert not result["isError"], result
         return result["structuredContent"]
 
     def run(self, code: str, **arguments) -> dict:
-        """What a program that may fail gives."""
+        """Return the result of a program that may fail."""
         return self.call("run_python", code=code, **arguments)["structuredContent"]
 
     def refusal_of(self, tool: str, **arguments) -> str:
-        """Why a tool does not do it."""
+        """Return why a tool refused the call."""
         result = self.call(tool, **arguments)
         assert result["isError"] and "structuredContent" not in result, result
         return result["content"][0]["text"]

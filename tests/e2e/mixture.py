@@ -1,11 +1,11 @@
-"""Programs that end in every way there is."""
+"""Programs that end in every possible way."""
 
 from __future__ import annotations
 
 import json
 import random
 
-# (code, flags, statuses that may come of it)
+# (code, flags, accepted statuses)
 MIX = [
     ("print(1)", [], {"ok"}),
     ("print('x' * 100000)", [], {"ok"}),
@@ -23,12 +23,14 @@ MIX = [
 ]  # fmt: skip
 
 
-# A full machine may miss a deadline of Remit's: that is no defect, as long as the result names it (docs/reference/deadlines.md).
+# An overloaded machine may miss one of Remit's deadlines. That is not a defect if the result names the deadline
+# (docs/reference/deadlines.md).
 LATE = 'deadline "'
 
 
 def run_one(remit, rng: random.Random, env: dict[str, str], late: list[str]) -> str | None:
-    """What was wrong with one of them, by chance, or None. Adds to `late` if the machine was too slow for it."""
+    """Run a random program and return what was wrong with the result, or None. Append to `late` if the machine was
+    too slow."""
     code, flags, wanted = rng.choice(MIX)
     answer = remit("run", "--json", *flags, "-c", code, env=env)
     try:

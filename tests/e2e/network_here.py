@@ -1,4 +1,4 @@
-"""The command on the machine of network_world.py."""
+"""The command, run on the machine of network_world.py."""
 
 import contextlib
 import json
@@ -12,13 +12,13 @@ from conftest import PYTHON, ROOT, TEST_USER, Remit, skip_or_fail
 from shared_keeper import SharedKeeper
 
 WORLD = ROOT / "tests" / "e2e" / "network_world.py"
-# Without a memory cgroup an ordinary user must say that he knows.
+# Without a memory cgroup an ordinary user must accept the fallback explicitly.
 FALLBACK = ("--memory-fallback", "per_process")
-# For code that asks several hosts while the machine has much else to do.
+# For code that contacts several hosts while the machine is busy
 PATIENT = ("--timeout", "100")
 
 
-# What programs use to say what happened to them.
+# Functions with which programs report what happened to them
 TRY = """
 import json, socket, ssl, urllib.request
 def attempt(f, *a, **k):
@@ -70,14 +70,14 @@ class World:
         return (self.folder / "log").stat().st_size
 
     def seen(self, mark: int) -> list[str]:
-        """What reached a server or the resolver since then."""
+        """What reached a server or the resolver since `mark`."""
         with open(self.folder / "log") as f:
             f.seek(mark)
             return f.read().splitlines()
 
 
 class Here(Remit):
-    """Enters the namespaces as root, then becomes the user."""
+    """Enters the network and mount namespaces as root, then becomes the user."""
 
     start = "cold"
 
@@ -99,7 +99,7 @@ class Here(Remit):
 
 
 class Warm(Here):
-    """The same by a shared keeper there, in children that waited."""
+    """Runs programs through a shared keeper on that machine, in warm children."""
 
     start = "warm"
 

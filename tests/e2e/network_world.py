@@ -1,11 +1,10 @@
-"""
-A small internet for tests: a machine ("here") and all the rest ("outside"), each a network
-namespace, with real servers, a real resolver and TLS. Root starts it:
+"""A small internet for tests: a machine ("here") and the rest of the world ("outside"), each a network namespace, with
+real servers, a real resolver and TLS. Root starts it:
 
     unshare --net --mount network_world.py FOLDER
 
-FOLDER gets `log` (a line for each question and connection) and `ca.pem`. It says "ready" when all
-is up, and ends with its standard input. Commands run on this machine by way of nsenter(1).
+FOLDER gets `log` (one line per DNS question and per connection) and `ca.pem`. The program prints "ready" when
+everything runs, and ends at the end of its standard input. Commands run on this machine through nsenter(1).
 """
 
 import contextlib
@@ -26,7 +25,7 @@ RESOLVER = "93.184.216.53"
 HERE = "93.184.216.1"
 PUBLIC, EVIL, PRIVATE, METADATA = "93.184.216.34", "93.184.216.66", "10.9.9.9", "169.254.169.254"
 PUBLIC6 = "2606:4700::34"
-TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # by this machine
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # read by this machine's clients
 NAMES = {
     "api.example.com": [PUBLIC],
     "evil.example": [EVIL],
@@ -41,10 +40,10 @@ NAMES = {
     "mapped.example.com": ["::ffff:127.0.0.1"],
     "many.example.com": ["93.184.216.99", PUBLIC],
 }
-# Hosts that do not prove who they are.
+# Hosts whose certificate does not prove their name
 STRANGERS = ("stranger", "misnamed", "expired")
 NAMES |= {name + ".example.com": [PUBLIC] for name in STRANGERS}
-# Another answer each time, and one that goes by another name.
+# A name with another address at each query, and one that is an alias
 REBIND, ALIAS = "rebind.example.com", "alias.example.com"
 
 
@@ -66,7 +65,7 @@ def wire(name):
 
 
 def records(name, kind, asked):
-    """Wire form of the answers, and how many."""
+    """The answers' records in wire form, or None if the name does not exist."""
     addresses = NAMES.get(name)
     if addresses is None and name.endswith(".example.org"):
         addresses = [PUBLIC]
@@ -123,7 +122,7 @@ class Web(http.server.BaseHTTPRequestHandler):
         return fine
 
     def end_headers(self):
-        """As servers do that are told to close (RFC 9112, 9.6)."""
+        """Announce the close as servers do (RFC 9112, 9.6)."""
         if self.close_connection:
             self.send_header("Connection", "close")
         super().end_headers()
@@ -223,7 +222,7 @@ def make_certificates(folder):
             "-extfile", "names.cnf")  # fmt: skip
 
     def past():
-        """Days may be negative before OpenSSL 3.4, and dates be named from then on."""
+        """OpenSSL before 3.4 accepts negative days. Later versions accept dates instead."""
         version = subprocess.run(["openssl", "version"], check=True, capture_output=True, text=True).stdout.split()[1]
         if tuple(map(int, version.split(".")[:2])) < (3, 4):
             return "-days", "-1"
@@ -244,7 +243,8 @@ def make_certificates(folder):
 
 
 def tls_contexts(folder):
-    """The usual one, which has others for those who ask for a stranger; and one for TLS 1.3 alone."""
+    """The usual context, which switches to another certificate for names in STRANGERS, and one that speaks TLS 1.3
+    only."""
 
     def make(name):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -267,9 +267,9 @@ def ip(*words):
 
 
 def outside(folder):
-    """The rest of the world, in a namespace of its own."""
+    """The rest of the world, in a separate network namespace."""
     log = Log(folder)
-    sys.stdin.readline()  # the wire is there
+    sys.stdin.readline()  # the link exists
     ip("link", "set", "lo", "up")
     for address in (PUBLIC, EVIL, PRIVATE, METADATA, RESOLVER):
         ip("addr", "add", address + "/32", "dev", "lo")
@@ -324,7 +324,8 @@ def here(folder):
 
 
 if __name__ == "__main__":
-    # Others are not slow because this machine is: who waits for them has limits.
+    # Run at a higher priority: the programs under test have deadlines, and must not miss them because this process
+    # waits for a processor.
     with contextlib.suppress(PermissionError):
         os.nice(-5)
     (outside if sys.argv[2:] else here)(pathlib.Path(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Packages that tests make, and an index on loopback that serves them."""
+"""Packages made by tests, and an index on loopback that serves them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plain(name: str) -> str:
 
 
 class Wheel:
-    """A wheel in the making; what it holds may be as wrong as a test likes."""
+    """A wheel that a test builds, with contents as wrong as the test likes."""
 
     def __init__(self, name: str, version: str = "1.0", requires: tuple[str, ...] = (), tag: str = "py3-none-any"):
         self.name, self.version, self.tag = name, version, tag
@@ -59,7 +59,7 @@ class Wheel:
 
 
 def source(folder: pathlib.Path, name: str, version: str, backend: str, requires: str = "") -> pathlib.Path:
-    """A source archive that is built by this program, and by no other package unless one is named (PEP 517)."""
+    """A source archive that its own backend builds, without any other package unless one is named (PEP 517)."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{version}.tar.gz"
     files = {
@@ -77,13 +77,13 @@ def source(folder: pathlib.Path, name: str, version: str, backend: str, requires
 
 
 class Index:
-    """PEP 503, from a folder; with a `real` index it relays what that has."""
+    """A PEP 503 index of a folder. With `real`, it relays that index for packages that the folder does not have."""
 
     def __init__(self, folder: pathlib.Path, server: http.server.ThreadingHTTPServer, real: str | None):
         self.folder, self.server, self.real = folder, server, real
         self.asked: list[str] = []
-        self.pages: dict[str, str] = {}  # that a test has written itself
-        self.delay = threading.Event()  # set: file requests wait
+        self.pages: dict[str, str] = {}  # pages that a test wrote
+        self.delay = threading.Event()  # if set, requests for files wait
         self.host = f"127.0.0.1:{server.server_port}"
         self.url = f"http://{self.host}/simple/"
 
@@ -106,7 +106,7 @@ class Index:
             inner = base64.urlsafe_b64encode(address.encode()).decode()
             return f'href="/real/{inner}/{address.rpartition("/")[2]}#{digest}"'
 
-        # Without what would have to be fetched by another name.
+        # Without metadata, which would have to be fetched under another name
         page = re.sub(r' data-(dist-info|core)-metadata="[^"]*"', "", page)
         return "text/html", re.sub(r'href="([^"]*)"', relayed, page).encode()
 

@@ -1,4 +1,4 @@
-"""A `remit serve` of one user, and clients that speak to it."""
+"""A `remit serve` of one user, and a client for it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from waiting import until
 
 
 class Served:
-    """A server that runs."""
+    """A running server."""
 
     def __init__(self, process: subprocess.Popen, port: int, token: str):
         self.process = process
         self.port = port
         self.token = token
-        self.tls: ssl.SSLContext | None = None  # whom a client trusts, if it speaks TLS
+        self.tls: ssl.SSLContext | None = None  # certificates that the client trusts, if it uses TLS
 
     def connect(self, timeout: float = 120) -> http.client.HTTPConnection:
         if self.tls:
@@ -30,7 +30,7 @@ class Served:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def request(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 120):
-        """(status, headers, bytes)"""
+        """Send a request and return (status, headers, body)."""
         sent = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
@@ -53,7 +53,7 @@ class Served:
 
     @contextlib.contextmanager
     def stream(self, path: str, body: dict):
-        """The events, as they come."""
+        """Yield the events as they arrive."""
         connection = self.connect()
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         connection.request("POST", path, json.dumps({"stream": "ndjson", **body}), sent)
@@ -61,7 +61,7 @@ class Served:
         assert answer.status == 200, answer.read()
         assert answer.headers["Content-Type"] == "application/x-ndjson"
         try:
-            # Whoever is silent for long is said to live.
+            # Drop the events that only keep an idle connection open.
             yield (event for event in map(json.loads, answer) if event["type"] != "keepalive")
         finally:
             answer.close()
@@ -72,7 +72,7 @@ class Served:
             return list(events)
 
     def raw(self, sent: bytes, timeout: float = 60) -> bytes:
-        """All that is answered until the connection ends."""
+        """Send bytes, and return all that arrives until the connection ends."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
             s.sendall(sent)
             got = b""
@@ -87,14 +87,14 @@ class Served:
         return float(found)
 
     def wait_for_no_hosted_sessions(self) -> None:
-        until(lambda: not self.metric("remit_rooms"), "runs are left behind")
+        until(lambda: not self.metric("remit_rooms"), "runs are left")
 
     def wait_for_no_clients(self) -> None:
-        """But the one that asks."""
-        until(lambda: self.metric("remit_http_connections") == 1, "connections are left behind")
+        """Wait until the connection that requests the metric is the only one."""
+        until(lambda: self.metric("remit_http_connections") == 1, "connections are left")
 
     def stop_listening(self) -> None:
-        """By a first SIGTERM: what runs goes on."""
+        """Send the first SIGTERM: running requests continue."""
         self.process.send_signal(signal.SIGTERM)
         until(self.is_deaf, "it still listens")
 
@@ -105,7 +105,7 @@ class Served:
 
 @contextlib.contextmanager
 def serve(remit, *flags: str, env: dict[str, str] | None = None):
-    """A server at a free port; it must end well."""
+    """A server at a free port. It must exit with status 0."""
     process = remit.popen(
         "serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *map(str, flags),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,

@@ -1,8 +1,7 @@
-"""Sessions through libremit, in a process of their own user.
+"""Sessions through libremit, in a process that runs as the test's user.
 
-As a program: a door that reads requests as JSON lines and answers each with a
-line; cells run in threads, so that others can be asked meanwhile. As a module:
-SessionClient, which starts it.
+As a program: reads requests as JSON lines and answers each with a line. Cells run in threads, so that other requests
+can be handled meanwhile. As a module: SessionClient, which starts the program.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import subprocess
 import sys
 import threading
 
-PATIENCE = 120  # this runs alone as well, without other modules
+PATIENCE = 120  # not imported: this file also runs without the other modules
 
-# Cells that write when they have begun.
+# Cells that write as soon as they have begun
 FOREVER = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
 DEAF = """
 import time
@@ -30,7 +29,7 @@ while True:
     except KeyboardInterrupt:
         pass
 """
-# So long a deaf cell has to become deaf.
+# The time within which a deaf cell starts to ignore interrupts
 DEAF_MS = 2000
 UNTIL_INTERRUPTED = """
 import time
@@ -147,7 +146,7 @@ class Library:
         return self.take(result)
 
     def file(self, op, path, session="s", data="", size=None, **more):
-        """`size`: of zeros, instead of data; of a long answer only the length comes back."""
+        """`size`: write this many zeros instead of `data`. Of a long answer only the length is returned."""
         content = text(data) if size is None else bytes(size)
         task = FileTask(op=FILE_OPS.index(op), path=os.fsencode(path), bytes=content, len=len(content))
         task.to = text(more.pop("to", None))
@@ -225,9 +224,9 @@ def main(library: str, command: str) -> None:
 
 
 class SessionClient:
-    """A process of the user's that has sessions."""
+    """A process with sessions that runs as the test's user."""
 
-    shared = None  # its keeper, if that is a shared one
+    shared = None  # its keeper, if that is shared
 
     def __init__(self, remit, env=None):
         build = pathlib.Path(os.environ.get("REMIT", pathlib.Path(__file__).parents[2] / "build" / "remit")).parent
@@ -251,7 +250,7 @@ class SessionClient:
             q.put({"failed": {"message": "the client process has ended"}})
 
     def begin(self, what: str, **arguments):
-        """Asks, and gives a function that waits for the answer."""
+        """Send a request and return a function that waits for the answer."""
         self.count += 1
         answers = self.waiting[self.count] = queue.Queue()
         self.process.stdin.write(json.dumps([self.count, what, arguments]) + "\n")
@@ -259,7 +258,7 @@ class SessionClient:
         return lambda seconds=PATIENCE: answers.get(timeout=seconds)
 
     def begin_cell(self, code: str, **arguments):
-        """As begin(), for a cell that has begun to write when this comes back."""
+        """Like begin(), but for a cell, and return only after the cell has written something."""
         answer = self.begin("run", code=code, watched=True, **arguments)
         first = answer()
         assert first == {"begun": True}, first
@@ -276,13 +275,13 @@ class SessionClient:
         return self.request("run", code=code, **arguments)
 
     def out(self, code: str, **arguments) -> str:
-        """What a cell that ends well prints."""
+        """Return what a cell prints that ends with status `ok`."""
         result = self.run(code, **arguments)
         assert result.get("status") == "ok", result
         return result["stdout"]
 
     def warm_up(self, **arguments) -> None:
-        """Until a session that is opened with these starts warm."""
+        """Wait until a session that is opened with these arguments starts warm."""
 
         def is_warm() -> bool:
             self.open(**arguments)
@@ -293,7 +292,7 @@ class SessionClient:
         self.shared.until(is_warm)
 
     def leave(self) -> None:
-        """Without a word."""
+        """Disconnect without closing the sessions."""
         self.process.stdin.close()
         self.process.wait(PATIENCE)
 

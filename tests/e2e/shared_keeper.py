@@ -1,4 +1,4 @@
-"""A shared keeper of one user, and runs that a waiting child takes."""
+"""A shared keeper of one user, and runs that get a warm child."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class SharedKeeper:
         self.until(self.listens)
 
     def listens(self) -> bool:
-        """A socket is there before anybody listens at it."""
+        """Whether the keeper accepts connections. Its socket exists before it listens."""
         with socket.socket(socket.AF_UNIX) as s:
             return s.connect_ex(str(self.path)) == 0
 
     def until(self, condition, seconds: float = PATIENCE):
-        """The first true answer."""
+        """Return the first true result of `condition`."""
         return waiting.until(condition, lambda: f"{condition} stays false; status {self.status()}", seconds)
 
     def status(self) -> dict:
@@ -40,19 +40,19 @@ class SharedKeeper:
         return json.loads(done.stdout)
 
     def json(self, code: str, *flags, env=None, **more) -> dict:
-        """The result of one program, warm or cold."""
+        """Return the result of one program, warm or cold."""
         return self.remit.json(code, *flags, env={**self.env, **(env or {})}, **more)
 
     def warm(self, code: str, *flags, **more) -> dict:
-        """The result of one program in a child that waited for it."""
+        """Return the result of one program that ran in a warm child."""
         self.await_child(*flags)
         result = self.json(code, *flags, **more)
         assert result["start"] == "warm", (result, self.status())
         return result
 
     def await_child(self, *flags) -> None:
-        """Until a child waits for a run with these flags: then a harmless one
-        is warm, and another is made."""
+        """Wait until a child is warm for a run with these flags. Run a harmless program until it starts warm; its
+        pool then makes another child."""
 
         def is_warm() -> bool:
             warm = self.json("pass", *flags)["start"] == "warm"
@@ -62,7 +62,7 @@ class SharedKeeper:
         self.until(is_warm)
 
     def latency(self) -> float:
-        """Of a run that does nothing: the median."""
+        """The median time of a run that does nothing."""
         times = []
         for _ in range(15):
             begun = time.monotonic()
@@ -71,7 +71,8 @@ class SharedKeeper:
         return statistics.median(times)
 
     def is_slowed_by(self, trouble) -> bool:
-        """Whether runs take longer while it lasts, three times: what else the machine has to do comes and goes."""
+        """Whether runs take longer during `trouble`. Measure three times, since other load on the machine comes and
+        goes."""
 
         def is_slower() -> bool:
             alone = self.latency()
@@ -81,14 +82,14 @@ class SharedKeeper:
         return all(is_slower() for _ in range(3))
 
     def is_full(self) -> bool:
-        """Every pool has whom it wants."""
+        """Whether every pool has as many children as it wants."""
         now = self.status()
         return all(z["state"] == "ready" for z in now["zygotes"]) and all(
             p["waiting"] >= p["target"] and not p["building"] for p in now["pools"] if p["warm"] and p["target"]
         )
 
     def zygote(self) -> dict:
-        """The only one."""
+        """The only zygote."""
         (zygote,) = self.status()["zygotes"]
         return zygote
 
@@ -121,8 +122,7 @@ def family(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Who has no memory any more is dead: when it is reaped is the affair of
-    the system's own first process, which may take its time."""
+    """Whether the process still has memory. A dead process may stay a zombie until the system's pid 1 reaps it."""
     try:
         with open(f"/proc/{pid}/status") as f:
             return "VmSize" in f.read()
@@ -131,7 +131,7 @@ def is_alive(pid: int) -> bool:
 
 
 def kill(pid: int) -> None:
-    """If it is still there."""
+    """Kill the process if it still exists."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""What a test waits for, on a machine that may have much else to do."""
+"""Waits for conditions, on a machine that may be busy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ PATIENCE = 60
 
 
 def until(condition, why="it never came true", seconds: float = PATIENCE, every: float = 0.03):
-    """The first true answer; `why` says what is wrong without one, or is asked."""
+    """Return the first true result of `condition`. `why` is the message of the failure, or a function that returns
+    it."""
     end = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < end, why() if callable(why) else why
-        # To ask may be work for who is waited for.
+        # A condition may cost work in the process that it observes.
         time.sleep(every)
     return answer

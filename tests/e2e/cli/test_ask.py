@@ -1,4 +1,4 @@
-"""remit run --ask: what was denied is asked for at the terminal, and nothing can answer but the terminal."""
+"""remit run --ask: denied access is offered at the terminal, and only the terminal can answer."""
 
 import fcntl
 import json
@@ -19,19 +19,20 @@ from waiting import PATIENCE, until
 
 PROMPT = "[n] "
 SOCKET = "import socket\ntry: socket.socket().close()\nexcept OSError: print('refused')\nelse: print('opened')\n"
-# So that the network can be had by an ordinary user without a cgroup.
+# Lets an ordinary user have the network without a memory cgroup
 NET = ("--memory-fallback", "per_process")
 
 
 def take_terminal(fd: int) -> None:
-    """With the keys that end a program, which a shell takes from what it starts in the background."""
+    """Make this the controlling terminal, with the default action for its keys' signals, which a shell ignores in
+    what it starts in the background."""
     for key in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(key, signal.SIG_DFL)
     fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
 
 
 class Terminal:
-    """A command with a terminal of its own, and what that shows."""
+    """A command with its own terminal, and what the terminal shows."""
 
     COMMAND = ("run", "--ask")
 
@@ -51,7 +52,7 @@ class Terminal:
         self.seen = 0
 
     def read(self) -> bool:
-        """False at the end."""
+        """Read once. Return False at the end."""
         ready, _, _ = select.select([self.ours], [], [], PATIENCE)
         assert ready, self.shown
         try:
@@ -63,7 +64,7 @@ class Terminal:
         return bool(piece)
 
     def until(self, text: str) -> str:
-        """What was shown since the last time, up to this text."""
+        """Return what was shown since the last call, up to and including this text."""
         while text not in self.shown[self.seen :]:
             assert self.read(), self.shown
         end = self.shown.index(text, self.seen) + len(text)
@@ -72,7 +73,7 @@ class Terminal:
         return part
 
     def answer(self, text: str) -> str:
-        """The question that is answered."""
+        """Answer the next question, and return the question."""
         question = self.until(PROMPT)
         self.type(text + "\n")
         return question
@@ -81,7 +82,7 @@ class Terminal:
         os.write(self.ours, text.encode())
 
     def end(self) -> tuple[int, str]:
-        """The exit code, and what was shown at last."""
+        """Return the exit code and the rest of the output."""
         while self.read():
             pass
         os.close(self.ours)
@@ -90,12 +91,12 @@ class Terminal:
 
 @pytest.fixture(params=["cold", "warm"])
 def ask(request, remit):
-    """Starts a run that asks, cold or warm."""
+    """Starts `run --ask`, cold or warm."""
     if request.param == "cold":
         yield lambda *args, **more: Terminal(remit, *args, **more)
         return
     keeper = SharedKeeper(remit)
-    # Found, not named: what it cannot do a private one does.
+    # The keeper is found by its place, not named in a variable: a private keeper then does what this one cannot do.
     place = remit.folder / "runtime"
     (place / "remit").mkdir(parents=True, exist_ok=True)
     link = place / "remit" / "keeper.sock"
@@ -107,7 +108,7 @@ def ask(request, remit):
 
 
 class Found:
-    """Without REMIT_KEEPER."""
+    """Starts commands without REMIT_KEEPER."""
 
     def __init__(self, remit):
         self.remit = remit
@@ -119,7 +120,7 @@ class Found:
 
 @pytest.fixture
 def make_data():
-    """A file of the host."""
+    """Makes a file on the host."""
     return lambda remit: remit.file("data/in.txt", "of the host").resolve()
 
 
@@ -209,7 +210,7 @@ def test_refused_question_is_not_repeated(remit, data):
 
 
 def test_questions_are_limited_in_number(remit):
-    """Each run wants another file; the user always agrees."""
+    """Each run wants another file, and the user always agrees."""
     for i in range(20):
         remit.file(f"many/{i}", "x")
     folder = (remit.folder / "many").resolve()
@@ -221,7 +222,7 @@ def test_questions_are_limited_in_number(remit):
 
 
 def test_grant_that_does_not_help_is_offered_once(remit):
-    """The host itself forbids it, or the program only claims it."""
+    """The host itself forbids the access, or the program only claims it."""
     folder = (remit.folder / "claim").resolve()
     folder.mkdir(exist_ok=True)
     t = Terminal(remit, "-c", f"raise OSError(13, 'claimed', {str(folder)!r})")
@@ -230,7 +231,7 @@ def test_grant_that_does_not_help_is_offered_once(remit):
     assert code == 1 and PROMPT not in rest and t.shown.count("Traceback") == 2
 
 
-# ---- nobody to ask ----
+# ---- without a terminal ----
 
 
 def test_ask_without_terminal_is_refused(remit, data):
@@ -240,7 +241,7 @@ def test_ask_without_terminal_is_refused(remit, data):
 
 @pytest.mark.parametrize("flag", ["--json", "--raw"])
 def test_ask_with_json_or_raw_is_refused(any_remit, flag):
-    """One is for programs, and with the other a program could draw over a question."""
+    """`--json` is for programs, and with `--raw` a program could draw over a question."""
     done = any_remit("run", "--ask", flag, "-c", "print(1)", start_new_session=True)
     assert done.returncode == 2 and done.stdout == "" and flag in done.stderr
 
@@ -272,7 +273,7 @@ def test_link_is_not_offered(remit, data):
 
 
 def test_path_refused_by_plan_is_not_offered(remit, data):
-    """Two roots inside each other."""
+    """One read root lies inside another."""
     t = Terminal(remit, "--read", data, "-c", f"raise OSError(2, 'x', {str(data.parent)!r})")
     code, rest = t.end()
     assert code == 1 and PROMPT not in rest and "would not help: filesystem_read_roots: " in rest and "is inside" in rest
@@ -321,7 +322,7 @@ def test_policy_file_that_cannot_be_written_is_left_unchanged(any_remit, make_da
 
 
 def test_policy_file_changed_meanwhile_keeps_its_change(remit, data):
-    """The file is read when the answer comes, not when the run begins."""
+    """The file is read when the answer arrives, not when the run begins."""
     policy = remit.file("changing.json", "{}")
     t = Terminal(remit, "--policy", policy, *read_program(data))
     t.until(PROMPT)
@@ -332,7 +333,7 @@ def test_policy_file_changed_meanwhile_keeps_its_change(remit, data):
 
 
 def test_policy_file_is_whole_after_kill(remit, data):
-    """The old document or the new one, at whatever moment."""
+    """It has the old content or the new content, whenever the process is killed."""
     old = '{"timeout": 9}'
     new = '{"timeout": 9, "filesystem_read_roots": ["%s"]}' % data
     for n in range(31):
@@ -341,7 +342,7 @@ def test_policy_file_is_whole_after_kill(remit, data):
         t.until(PROMPT)
         t.type("a\n")
         if n < 30:
-            time.sleep(n * 0.0002)  # another moment each time
+            time.sleep(n * 0.0002)  # another moment in each round
         else:
             until(lambda: policy.read_text() != old)
         t.process.kill()
@@ -400,7 +401,7 @@ def test_program_from_pipe_is_run_again(remit, data):
 
 
 def test_keys_typed_before_question_are_not_an_answer(remit, data):
-    """The terminal is typed at again, and what came too early counts for nobody."""
+    """Keys that were typed before the question are discarded."""
     go = remit.file("typed/go").resolve()
     go.unlink()
     wait = f"import os, time\nprint('ready', flush=True)\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
@@ -409,7 +410,7 @@ def test_keys_typed_before_question_are_not_an_answer(remit, data):
     t.type("o\no\n")
     go.touch()
     t.until(PROMPT)
-    time.sleep(0.3)  # nothing happens
+    time.sleep(0.3)  # no answer is accepted
     assert t.process.poll() is None
     t.type("n\n")
     assert t.end() == (1, "")
@@ -466,7 +467,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name, shown", HOSTILE)
 def test_hostile_name_cannot_forge_question(remit, name, shown):
-    """It is shown whole and escaped, and what is allowed is that very file."""
+    """The name is shown whole and escaped, and exactly that file is allowed."""
     path = remit.file(f"hostile/{name}", "of the host").resolve()
     t = Terminal(remit, *read_program(path))
     question = t.answer("o")
@@ -478,7 +479,7 @@ def test_hostile_name_cannot_forge_question(remit, name, shown):
 
 
 def test_long_name_is_not_cut_into_another(remit):
-    """A path of which only the beginning is known is not asked for."""
+    """A path of which only the beginning is known is not offered."""
     path = remit.file("long/" + "a" * 250, "x").resolve()
     assert len(str(path)) > 255
     other = path.parent / path.name[: 255 - len(str(path.parent)) - 1]
@@ -489,7 +490,7 @@ def test_long_name_is_not_cut_into_another(remit):
 
 
 def test_program_s_colours_end_before_question(remit, data):
-    """Else it could write the question away."""
+    """Otherwise the program could make the question invisible."""
     t = Terminal(remit, "-c", "import sys; print('\\033[8m', end='', flush=True)\n" + read_program(data)[1])
     question = t.answer("n")
     assert question.rindex("\x1b[0m\nremit: the program") > question.rindex("\x1b[8m")

@@ -1,4 +1,4 @@
-"""One line for each run that was audited, and the last runs of a shared keeper."""
+"""The audit: one line for each run, and the last runs that a shared keeper remembers."""
 
 import contextlib
 import datetime
@@ -164,7 +164,7 @@ def test_sighup_makes_keeper_reopen_audit_file(remit, audited, file):
     first = audited.json("pass")["run_id"]
     wait_for_lines(file, 1)
     old = file.rename(file.with_suffix(".1"))
-    second = audited.json("pass")["run_id"]  # still the old one
+    second = audited.json("pass")["run_id"]  # the keeper still writes to the old file
     wait_for_lines(old, 2)
     os.kill(audited.pid, signal.SIGHUP)
     third = audited.json("pass")["run_id"]
@@ -174,7 +174,7 @@ def test_sighup_makes_keeper_reopen_audit_file(remit, audited, file):
 
 
 def test_audit_lines_survive_killed_keeper(remit, file):
-    """What was answered is written down though the keeper is killed the next moment."""
+    """The line of an answered run is written even if the keeper is killed immediately afterwards."""
     keeper = SharedKeeper(remit, "--audit", file)
     ids = [keeper.json("pass")["run_id"] for _ in range(3)]
     os.kill(keeper.pid, signal.SIGKILL)
@@ -199,13 +199,13 @@ def test_keeper_with_unwritable_audit_does_not_start(remit):
 
 
 def audit_writer_of(keeper) -> int:
-    (pid,) = keeper.until(lambda: [p for p in keeper.family() if name_of(p) == "remit-audit"])  # a name that it takes
+    (pid,) = keeper.until(lambda: [p for p in keeper.family() if name_of(p) == "remit-audit"])  # the process sets this name itself
     return pid
 
 
 def test_audit_writer_is_filtered_and_has_five_descriptors(audited, file):
     audited.json("pass")
-    wait_for_lines(file, 1)  # it is at work
+    wait_for_lines(file, 1)  # the audit writer is running
     audit_writer = audit_writer_of(audited)
     with open(f"/proc/{audit_writer}/status") as f:
         status = f.read()
@@ -224,7 +224,7 @@ def test_runs_are_refused_without_audit_writer(audited, file):
 
 
 def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
-    """No line is lost, and none is half: they wait."""
+    """No line is lost or cut: they wait for free space."""
     if os.geteuid() != 0:
         skip_or_fail("only root can mount a small disk")
     disk = remit.folder / "disk"
@@ -254,7 +254,7 @@ def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
 
 
 def test_slow_audit_disk_does_not_delay_runs(audited, file):
-    """While the audit writer stands still, runs are answered all the same."""
+    """Runs are answered even while the audit writer is stopped."""
     audited.await_child()
     audit_writer, last = audit_writer_of(audited), audited.json("pass")["run_id"]
     runs = audited.until(lambda: [line["run_id"] for line in lines(file)][-1:] == [last] and len(lines(file)))

@@ -1,4 +1,4 @@
-"""`remit batch`: many jobs, one a line; their order, their bounds, and what a terminal sees."""
+"""`remit batch`: jobs as lines, the sequence of their results, limits, and the progress bar."""
 
 import fcntl
 import json
@@ -68,7 +68,7 @@ def test_job_has_name_arguments_and_input(remit):
 
 
 def test_job_without_input_reads_nothing(any_remit):
-    """And above all not the jobs behind it."""
+    """In particular, it does not read the jobs that follow."""
     found = batch(any_remit, *[{"code": "import sys; print(repr(sys.stdin.read()))"}] * 3, flags=["-j1"])
     assert [r["stdout"] for r in found] == ["''\n"] * 3
 
@@ -133,7 +133,7 @@ def test_malformed_line_gives_result_and_batch_continues(any_remit, bad, own_id,
     assert words in wrong["error"]["value"]
     assert (right["id"], right["status"]) == ("b", "ok") and "line" not in right
     assert done.returncode == 125 and "2 jobs: 1 ok, 1 refused" in done.stderr
-    # It looks like any other result.
+    # The result has the same members as any other.
     assert list(wrong) == ["id", "line", *list(right)[1:]] and list(wrong["usage"]) == list(right["usage"])
     assert [k for k in wrong if k in RESULT_KEYS] == RESULT_KEYS and wrong["remit_exit_code"] == 125
 
@@ -152,7 +152,7 @@ def test_duplicate_id_is_refused(any_remit):
     assert (one["id"], one["stdout"]) == ("a", "1\n")
     assert (other["id"], other["line"], other["status"]) == ("a", 2, "refused")
     assert "same id" in other["error"]["value"]
-    assert four["status"] == "ok" and line["status"] == "refused"  # its line is the number 4
+    assert four["status"] == "ok" and line["status"] == "refused"  # line 4 has no id, and its number is an id already
     assert done.returncode == 125
 
 
@@ -210,7 +210,7 @@ def test_jobs_run_concurrently_with_j4(remit):
 
 
 def test_jobs_run_one_by_one_with_j1(remit):
-    """Jails have the clock of the host."""
+    """Jails use the host's clock."""
     code = "import time; a = time.monotonic(); time.sleep(0.1); print(a, time.monotonic())"
     found = batch(remit, *[{"code": code}] * 4, flags=["-j1"])
     spans = sorted(tuple(map(float, r["stdout"].split())) for r in found)
@@ -228,7 +228,7 @@ def test_default_concurrency_is_number_of_processors(any_remit):
             "batch", stdin=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, allowed)
         ) as p:
             until(lambda: threads_of(p) >= wanted)
-            time.sleep(0.2)  # no more of them begin
+            time.sleep(0.2)  # time in which another thread could start
             assert threads_of(p) == wanted
             p.stdin.close()
             assert wait_for_exit(p) == 0
@@ -240,7 +240,7 @@ def high_water_kib(pid: int) -> int:
 
 
 def test_large_file_needs_little_memory(any_remit):
-    """20000 lines and 200 MB, of which few are run; the file is never in memory as a whole."""
+    """20000 lines and 200 MB, most of them invalid jobs. The file is never in memory as a whole."""
     count, size = 20000, 10000
     path = any_remit.file("large.jsonl", lines({"id": "up", "code": "pass"}))
     with open(path, "a") as f:
@@ -261,7 +261,8 @@ def test_large_file_needs_little_memory(any_remit):
 
 
 def accepted_bytes(p, text: bytes, least: int, idle_seconds: float) -> int:
-    """How much of its input a batch takes before it takes no more; it has time for the least that it must take."""
+    """How many bytes of input a batch reads before it stops reading. It has enough time for the least that it must
+    read."""
     os.set_blocking(p.stdin.fileno(), False)
     taken = 0
     while taken < len(text) and select.select([], [p.stdin], [], 60 if taken < least else idle_seconds)[1]:
@@ -270,7 +271,7 @@ def accepted_bytes(p, text: bytes, least: int, idle_seconds: float) -> int:
 
 
 def test_few_jobs_are_started_ahead_of_first(any_remit):
-    """Their results would have to be kept. Without an order none are kept."""
+    """Their results would have to be kept in memory. With `--unordered` none are kept."""
     size, count = 200000, 40
     jobs = [{"id": n, "code": f"pass  # {'x' * size}"} for n in range(count)]
     jobs[0]["code"] = "import time; time.sleep(1000)"
@@ -286,7 +287,7 @@ def test_few_jobs_are_started_ahead_of_first(any_remit):
 
 
 def on_terminal(remit, *args, columns=100, term="xterm", output=subprocess.DEVNULL, watch=lambda seen: None, **more) -> tuple[int, str]:
-    """Exit code, and what a terminal at stderr is sent; results go there too if `output` is None."""
+    """Return the exit code and what a terminal at stderr receives. Results go there too if `output` is None."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     p = remit.popen("batch", *args, stdout=slave if output is None else output, stderr=slave, env={"TERM": term}, **more)
@@ -307,7 +308,7 @@ def test_progress_bar_shows_jobs_done(remit):
     path = remit.file("jobs.jsonl", lines(*map(gate.job, range(6)), {"id": "bad", "code": "1/0"}))
 
     def go_on(seen):
-        """Each job, when it is shown that those before it are done."""
+        """Let each job continue when the bar shows that all before it are done."""
         gate.let(*re.findall(r"\] (\d+)/7", seen))
 
     begun = time.monotonic()
@@ -329,7 +330,7 @@ def test_progress_bar_of_pipe_shows_no_total(any_remit):
     ends = [writer]
 
     def end(seen):
-        """When all are shown as done, and it waits for more."""
+        """End the input when the bar shows that all jobs are done."""
         if ends and bar.search(seen):
             os.close(ends.pop())
 

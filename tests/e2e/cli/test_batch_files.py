@@ -16,7 +16,7 @@ WRITE = "open('out.txt', 'w').write({!r})"
 
 @pytest.fixture
 def top(remit):
-    """A folder for artifacts that is not there yet."""
+    """A folder for artifacts that does not exist yet."""
     path = remit.folder / "batch-out"
     shutil.rmtree(path, ignore_errors=True)
     yield path
@@ -28,7 +28,7 @@ def exporting(top, *more) -> list:
 
 
 def content(top) -> dict:
-    """All that lies below, hidden or not."""
+    """All files below the folder, including hidden ones."""
     return {str(p.relative_to(top)): p.read_text() for p in top.rglob("*") if p.is_file()}
 
 
@@ -95,7 +95,7 @@ def test_export_needs_artifacts_folder(remit):
 
 
 def test_hostile_ids_stay_in_folder(remit, top):
-    """And no two share one."""
+    """No two ids share a folder."""
     ids = ["..", ".", "", "../../escape", "/tmp/escape", "a/b", "-rf", "x" * 256, "x" * 255 + "y", "/" * 256, 1, "1", -1, "-1", "%31", "a\nb", "ä", ".remit-unfinished"]
     found = batch(remit, *[{"id": i, "code": WRITE.format(repr(i))} for i in ids], flags=exporting(top))
     assert sorted(content(top).values()) == sorted(map(repr, ids)) and all("/" not in os.path.relpath(p, top) for p in top.iterdir())
@@ -129,7 +129,7 @@ def test_link_in_place_of_job_folder_is_not_followed(remit, top):
     assert done.returncode == 125 and done.stdout == "" and list(elsewhere.iterdir()) == []
 
 
-# ---- going on ----
+# ---- resuming ----
 
 
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
@@ -139,7 +139,7 @@ def test_resumed_batch_has_all_files(remit, top, flags, number):
     gate.let(*range(3))
     jobs = [gate.job(n, f"open('a', 'w').write('{n}')", f"open('b', 'w').write('{n}')") for n in range(12)]
     p, path, out = started(remit, jobs, "-j3", *gate.flags, *exporting(top), *flags)
-    until(lambda: gate.begun() == 6)  # the next three have written a file, and not the other
+    until(lambda: gate.begun() == 6)  # the next three jobs have written the first of their two files
     p.send_signal(number)
     p.communicate(timeout=60)
     assert len(results(out.read_text())) == 3
@@ -156,7 +156,7 @@ def test_resumed_batch_has_all_files(remit, top, flags, number):
 
 
 def test_remains_of_unfinished_job_are_replaced(remit, top):
-    """Whatever shape it has; and nothing beside it."""
+    """Whatever type the remains have, and nothing next to them is touched."""
     job = {"id": "a", "code": "open('x', 'w').write('new')"}
     (top / "a" / "x" / "y").mkdir(parents=True)
     (top / "a" / "x" / "y" / "z").write_text("old")
@@ -173,7 +173,7 @@ def test_remains_of_unfinished_job_are_replaced(remit, top):
 
 
 def test_keeper_that_dies_during_export_is_replaced(remit, top):
-    """What the first run gave is not in the way of the second, and nothing is mixed."""
+    """The files of the first run do not block those of the second, and the two are not mixed."""
     code = "import os, random; r = str(random.random())\nfor n in range(900): open('f%d' % n, 'w').write(r + 'x' * 100000)"
     path = remit.file("jobs.jsonl", lines({"id": "a", "code": code}))
     flags = exporting(top, "-j1", "--disk", "200M", "--memory", "800M", "--export-time", "120")

@@ -1,4 +1,4 @@
-"""`remit batch`: files of results, how a batch is ended, and how it goes on."""
+"""`remit batch`: result files, how a batch is interrupted, and how it is resumed."""
 
 import fcntl
 import json
@@ -17,7 +17,7 @@ from fake_keeper import FakeKeeper
 from leftovers import processes, remaining
 from waiting import until
 
-# ---- files of results ----
+# ---- result files ----
 
 
 def test_results_go_to_file(remit):
@@ -68,7 +68,7 @@ def test_two_batches_do_not_share_result_file(any_remit):
     assert out.read_text() == ""
 
 
-# ---- going on ----
+# ---- resuming ----
 
 
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
@@ -92,7 +92,7 @@ def test_interrupted_batch_has_whole_lines_and_is_resumed(remit, flags, number):
     assert sorted(ids) == list(range(20))
     if not flags:
         assert ids == sorted(ids)
-    # All is done: nothing is run again.
+    # All jobs are done: none is run again.
     whole = out.read_text()
     assert remit("batch", path, "--output", out, "--resume").returncode == 0 and out.read_text() == whole
 
@@ -136,10 +136,10 @@ def test_second_interrupt_ends_batch_at_once(remit):
     p, _, out = started(remit, [{"id": 1, "code": ""}, gate.job(2, STUBBORN)], "-j2", *gate.flags, before=1)
     until(gate.begun)
     keeper = keeper_of(p.pid)
-    os.kill(keeper, signal.SIGSTOP)  # the program is not killed, and the first interrupt waits for that
+    os.kill(keeper, signal.SIGSTOP)  # the stopped keeper cannot kill the program, and the first interrupt waits for that
     try:
         interrupt(p)
-        time.sleep(0.2)  # nothing happens
+        time.sleep(0.2)  # the batch must still be waiting
         assert p.poll() is None
         interrupt(p)
         p.communicate(timeout=60)
@@ -206,7 +206,7 @@ def test_malformed_lines_are_repeated_only_if_corrected(any_remit):
     assert [(r["id"], r["stdout"]) for r in added] == [(1, "1\n"), ("c", "3\n"), ("new", "5\n")]
 
 
-# ---- what can go wrong outside ----
+# ---- failures outside the batch ----
 
 
 def test_closed_reader_ends_batch(remit):
@@ -218,7 +218,7 @@ def test_closed_reader_ends_batch(remit):
 
 
 def test_slow_reader_is_waited_for(any_remit):
-    """Even if the pipe is one that does not block; and an interrupt is not lost meanwhile."""
+    """Even if the pipe is non-blocking."""
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -243,7 +243,7 @@ def test_interrupt_reaches_batch_that_waits_for_reader(any_remit):
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     path = any_remit.file("jobs.jsonl", lines(*jobs))
     with any_remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        until(lambda: unread_bytes(p.stdout) > 60000)  # and no other line fits in behind
+        until(lambda: unread_bytes(p.stdout) > 60000)  # and another line does not fit
         interrupt(p)
         interrupt(p)
         assert wait_for_exit(p) == 130
@@ -289,7 +289,7 @@ def test_dead_keeper_is_replaced(remit):
 
 
 def test_unreachable_keeper_ends_batch(any_remit):
-    """Jobs that nobody could run are not done."""
+    """Jobs that could not be run are not marked as done."""
     done = any_remit("batch", input=lines(*numbers(5)), env={"REMIT_KEEPER": "/nowhere/keeper"})
     assert done.returncode == 125 and done.stdout == "" and "connect to the keeper /nowhere/keeper" in done.stderr
 
@@ -317,7 +317,7 @@ def test_interrupt_ends_wait_for_busy_keeper(any_remit):
 
 
 def test_job_that_kills_keeper_twice_is_internal_error(any_remit):
-    """The others are not harmed, and a keeper that died once is forgiven."""
+    """The other jobs are not affected, and a job whose keeper died once is run again."""
     asked = []
 
     def answer(code):

@@ -1,4 +1,4 @@
-"""`remit bench`: the shape of its report, ratios that can be true, and nothing left."""
+"""`remit bench`: the shape of its report, plausible ratios, and no remains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folders(remit) -> list[str]:
 
 @functools.cache
 def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
-    """One run for all tests."""
+    """One benchmark run for all tests"""
     remit = remit_type(label, folder)
     shutil.copytree(ROOT / "bench", folder.parent / "share" / "remit" / "bench", dirs_exist_ok=True)
     done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json", timeout=400)
@@ -87,7 +87,8 @@ def test_every_row_has_measurement_or_reason(report):
 
 @pytest.mark.longer
 def test_ratios_are_plausible(report):
-    """At best and loose: they are to find a start that became several times slower, not noise."""
+    """Compare the best times with loose limits. The test shall find a start that became several times slower, and
+    ignore noise."""
     start = rows(report, "print(1)")
     best = {name: row["time_us"]["min"] / start[BARE]["time_us"]["min"] for name, row in start.items() if "time_us" in row}
     assert start[BARE]["ratio"] == 1
@@ -100,7 +101,7 @@ def test_ratios_are_plausible(report):
 
 @pytest.mark.longer
 def test_run_takes_longer_than_its_process_switches(report):
-    """At best: on a full machine medians are anything."""
+    """Compare the best times, since medians mean nothing on a busy machine."""
     start = rows(report, "print(1)")
     for how in ("hot", "gapped"):
         byte, run = start[f"a byte by three processes, {how}"], start[f"remit, warm, {how}"]
@@ -120,7 +121,7 @@ def test_throughput_and_memory_are_counted(report):
 
 @pytest.mark.longer
 def test_extra_is_compared_with_run_without_it(report):
-    """The order is that of the report: without, with."""
+    """The report has each pair in this sequence: without, with."""
     (section,) = [s for s in report["sections"] if s["name"] == "extras, warm, gapped"]
     pairs = list(zip(section["rows"][::2], section["rows"][1::2]))
     names = [(without["name"], extra["name"]) for without, extra in pairs]
@@ -133,13 +134,13 @@ def test_extra_is_compared_with_run_without_it(report):
         assert "over_without" not in without and extra["time_us"]["count"] == without["time_us"]["count"] > 1
         median = extra["time_us"]["p50"] / without["time_us"]["p50"]
         assert abs(extra["over_without"] - median) < 0.01 * median and "/without" in report["table"]
-    # Files that leave are read, sent and written, all after the death of the jail.
+    # Exported files are read, sent and written after the jail has died.
     assert pairs[0][0]["time_us"]["min"] < pairs[0][1]["time_us"]["min"]
 
 
 @pytest.mark.longer
 def test_large_zygote_uses_huge_pages(report):
-    """Page by page, a fork of 300 MB takes eleven times as long; how long exactly is a full machine's affair."""
+    """With small pages a fork of 300 MB takes eleven times as long. The exact time depends on the machine's load."""
     found = rows(report, "zygote size, the fork")
     small, large = found.values()
     assert list(found) == ["nothing preloaded", "300 MB of objects"]
@@ -158,7 +159,7 @@ def test_tool_call_is_measured(report):
 
 @pytest.mark.longer
 def test_run_is_measured_alone_and_during_flood(report):
-    """How they compare is the machine's affair; that both were served warm is not."""
+    """The ratio depends on the machine, but both runs must be served warm."""
     (section,) = [s for s in report["sections"] if s["name"] == "beside a flood, warm, gapped"]
     alone, beside = section["rows"]
     assert (alone["name"], beside["name"]) == ("alone", "beside")
@@ -191,9 +192,9 @@ def test_ctrl_c_leaves_nothing(remit, after):
     groups_before = set(groups())
     env = {"TMPDIR": str(remit.folder)}
     with remit.popen("bench", "--python", PYTHON, env=env, stdout=subprocess.PIPE, start_new_session=True) as p:
-        assert remaining(lambda: not folders(remit), 60) is False, "it made its folder"
-        time.sleep(after)  # another moment each time
-        # As a terminal does: to all of the group.
+        assert remaining(lambda: not folders(remit), 60) is False, "the folder was not made"
+        time.sleep(after)  # another moment in each test
+        # To the whole group, as a terminal does
         os.killpg(p.pid, signal.SIGINT)
         out, _ = p.communicate(timeout=60)
     assert (p.returncode, out) == (130, b"")
@@ -230,7 +231,8 @@ def test_benchmark_measures_only_command_next_to_it(any_remit, tmp_path):
 
 
 def test_command_contains_no_benchmark_code(any_remit):
-    """It has its symbols, so their names are in it. The command knows the rows of the options alone, for its help."""
+    """Both programs have symbols, so names of functions are in the files. Of the benchmark the command has only the
+    option rows, for its help."""
     command, benchmark = (pathlib.Path(any_remit.command).with_name(name).read_bytes() for name in ("remit", "remit-bench"))
     assert b"\0keeper_main\0" in command and b"\0bench_open\0" in benchmark
     assert {name for name in re.findall(rb"\0(bench_\w+)", command) if not name.startswith(b"bench_request")} == set()

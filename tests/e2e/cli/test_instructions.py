@@ -1,4 +1,4 @@
-"""What a model is told of a policy: each sentence is compared with what the code then finds."""
+"""What a model is told about a policy: each sentence is compared with what code finds."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def test_paths_variables_and_hosts_are_named_as_code_sees_them(remit):
     assert "variables are set: `API_TOKEN`.\n" in text and "cannot be imported: `ctypes`" in text
     assert "These hosts can be reached, and no others: `example.org:443`." in text and "no network" not in text
     assert "given to the user: `*.png`" in text
-    # Neither a path of the host nor a secret.
+    # Neither a path on the host nor a secret
     assert str(folder) not in text and "secret-value" not in text
 
 
@@ -96,7 +96,7 @@ def test_described_tools_exist(remit):
     assert json.loads(re.search(r"Arguments by JSON Schema: `(.*)`", text)[1]) == SCHEMA
     assert "- `note(...)` (A person must approve each call, and may refuse.)" in text
     assert "At most 50 calls, 16 at the same time, 1 MiB of arguments or of a result each." in text
-    # As the text shows it.
+    # The two calls that the text shows
     code = "import asyncio\nprint(await asyncio.gather(weather('Rome'), call_tool('weather', city='Oslo', days=2)))"
     done = remit("run", "--python", PYTHON, *flags, "-c", code)
     assert done.stdout == """['{"city": "Rome"}', '{"city": "Oslo", "days": 2}']\n""", done.stderr

@@ -1,4 +1,4 @@
-"""The command line of every command: one parser, and help, completion and man page from its tables."""
+"""The command line of every command: one parser, and help, completion and man page made from its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
 TOOLS = {"--tool": "t=cat", "--tool-help": "t=x", "--tool-schema": "t=schema.json", "--tool-result": "t=json", "--tool-approval": "t=first"}
 JSON = {"--json": None}
 
-# The options that a command has besides those of the policy, and a value for those that take one.
+# Each command's options besides those of the policy, with a value for those that require one
 OWN: dict[str, dict[str, str | None]] = {
     "run": {
         "-c": "1", "--json": None, "--value": None, "--raw": None, "--ask": None, "--dry-run": None, "--file": "x:y",
@@ -61,7 +61,8 @@ def flag(field: dict) -> str:
 
 
 def flags_of(command: str, fields: list[dict]) -> set[str]:
-    """The options of the policy that a command has; the options of the command itself hide their names."""
+    """The policy options of a command. If the command has an option with the same name, the policy's option has its
+    long name."""
     if command not in POLICY:
         return set()
     own = OWN[command]
@@ -131,7 +132,7 @@ def test_every_option_is_in_man_page(fields):
 
 @pytest.mark.parametrize("command", OWN)
 def test_every_option_accepts_both_forms(any_remit, command):
-    """An unknown option at the end stops the command: what comes before it was read."""
+    """The unknown option at the end stops the command, so nothing runs, but what precedes it has been parsed."""
     before = ("--tool", "t=cat") if "--tool-help" in OWN[command] else ()
     any_remit.file("schema.json", "{}")
     for option, value in OWN[command].items():
@@ -229,7 +230,7 @@ def test_printed_client_configuration_omits_install_option(any_remit):
 
 
 def test_hidden_policy_option_has_long_name_in_serve(any_remit):
-    """--allow-host is a name of the server there."""
+    """In `remit serve`, --allow-host is an option of the server."""
     done = any_remit("serve", "--network-allow=", "--limits")
     assert done.returncode == 2 and "--allow-host: the text is empty" in done.stderr, done
     assert any_remit("serve", "--allow-host=", "--limits").returncode == 0

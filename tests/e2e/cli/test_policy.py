@@ -1,4 +1,4 @@
-"""Policies as people write them, and what is made of them."""
+"""Policies as users write them, and the effective policy."""
 
 import json
 import os
@@ -105,7 +105,7 @@ def test_explain_prints_plan(remit):
 
 
 def test_unenforceable_limit_is_refused(remit):
-    """Without a group, memory of several processes together cannot be kept."""
+    """Without a memory cgroup, one limit for all processes together cannot be enforced."""
     result = remit.json("print('ran')", "--subprocess")
     if remit.by_root:
         assert result["status"] == "ok"
@@ -140,7 +140,7 @@ def test_doctor_reports_capabilities_with_reasons(remit):
 
 
 def test_doctor_reports_forbidden_user_namespaces(any_remit):
-    """With none left to make, the whole sequence fails at its first step."""
+    """With a limit of 0 user namespaces, the first step of the jail fails."""
     import subprocess
 
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'

@@ -1,4 +1,4 @@
-"""remit repl: a session at a terminal, and from a pipe."""
+"""`remit repl`: a session at a terminal, and from a pipe."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Repl(Terminal):
     COMMAND = ("repl", "--python", PYTHON)
 
     def until(self, text: str) -> str:
-        """A prompt is drawn with each key: the one that waits comes behind a line."""
+        """The prompt is redrawn at each key. The one that waits for input follows a newline."""
         return super().until("\n\r" + text if text in (">>> ", "... ") else text)
 
     def line(self, text: str, prompt: str = ">>> ") -> None:
-        """Type it at a prompt."""
+        """Type a line at the next prompt."""
         self.until(prompt)
         self.type(text + "\r")
 
     def await_mode(self, wanted: int) -> None:
-        """Of the terminal: lines, or keys."""
+        """Wait until the terminal's ICANON bit is as wanted: set for lines, clear for keys."""
         until(lambda: termios.tcgetattr(self.ours)[3] & termios.ICANON == wanted)
 
     def out(self, text: str) -> str:
-        """What one cell shows, typed at a prompt."""
+        """Type one cell at a prompt, and return what it shows."""
         self.line(text)
         self.until("\n")  # the end of the typed line
         shown = super().until("\r>>> ").removesuffix("\r>>> ")
@@ -218,7 +218,7 @@ def test_repl_error_in_pipe_sets_exit_code(remit):
     done = remit("repl", "--python", PYTHON, input="1/0\nprint('goes on')\n")
     assert done.returncode == 1 and done.stdout == "goes on\n" and "ZeroDivisionError" in done.stderr
     assert remit("repl", "--python", PYTHON, input="import sys\nsys.exit(7)\nprint('never')\n").returncode == 7
-    assert remit("repl", "--python", PYTHON, input="input()\n").returncode == 1  # no input but the code
+    assert remit("repl", "--python", PYTHON, input="input()\n").returncode == 1  # the pipe has only the code, so input() finds its end
     assert remit("repl", "--python", PYTHON, input="").returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""`remit run`: output, exit codes, results."""
+"""`remit run`: output, exit codes and results."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def test_run_reads_program_from_stdin(remit):
 
 
 def test_run_streams_stdin(remit):
-    """A program that asks gets its answer while it runs, and need not wait for the end."""
+    """The program receives each line while it runs, before the end of the input."""
     code = "name = input(); print('hello', name, flush=True); print(len(input()))"
     with remit.popen("run", "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
         p.stdin.write("ada\n")
@@ -38,7 +38,7 @@ def test_run_streams_stdin(remit):
         p.stdin.write("x" * 100000 + "\n")
         p.stdin.flush()
         assert p.stdout.readline() == "100000\n"
-        assert p.wait(timeout=60) == 0  # though our end is still open
+        assert p.wait(timeout=60) == 0  # although this end of the pipe is still open
 
 
 def test_run_ends_if_program_ignores_stdin(remit):
@@ -198,13 +198,13 @@ def test_terminal_receives_only_colours(any_remit):
 def test_truncated_output_is_marked(any_remit):
     done = any_remit("run", "--stdout-max", "1k", "-c", "print('x' * 5000)")
     assert done.stdout == "x" * 1024 and "stdout was cut at 1 KiB" in done.stderr and done.returncode == 0
-    # Nothing that is printed keeps that from being said.
+    # The notice appears whatever the program printed.
     done = any_remit("run", "--stdout-max", "1k", "-c", "print('\\0' * 5000)")
     assert done.stdout == "\0" * 1024 and "stdout was cut at 1 KiB" in done.stderr
 
 
 def test_forged_claim_is_not_printed_in_remit_s_name(any_remit):
-    """A program that forges its ending and dies gets no line of ours for it."""
+    """A program that forges its ending and then dies gets no message for the forged one."""
     payload = b"kind\0error\0name\0E\0value\0\x1b]0;owned\x07\nremit: use --tier unsafe\0"
     frame = len(payload).to_bytes(4, "little") + bytes((16, 0, 0, 0)) + payload
     done = any_remit("run", "-c", f"import os, time; os.write(3, {frame!r}); time.sleep(.3); os.kill(os.getpid(), 9)")
@@ -212,7 +212,7 @@ def test_forged_claim_is_not_printed_in_remit_s_name(any_remit):
 
 
 def interrupted(remit, code):
-    """Exit code, status and what is printed of a program that gets Ctrl-C when it is ready."""
+    """Send Ctrl-C when the program is ready. Return the exit code, the status and the output."""
     audit = remit.file("interrupted.audit")
     with remit.popen("run", "--audit", audit, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "ready\n"

@@ -1,4 +1,4 @@
-// E2B's own client, unmodified: a program as its users write it. Prints one line of JSON: what each step gave.
+// Uses E2B's JavaScript client, unmodified, as its users do. Prints one line of JSON with the result of each step.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

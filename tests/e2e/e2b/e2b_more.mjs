@@ -1,4 +1,5 @@
-// E2B's own client, unmodified: commands that are received, read and left, folders that are watched, sandboxes that are found again. One line of JSON.
+// Uses E2B's JavaScript client, unmodified: commands that are read from and left, watched folders, sandboxes that are
+// found again. Prints one line of JSON.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

@@ -1,4 +1,5 @@
-"""E2B's own client, unmodified: commands that are heard, read and left, folders that are watched, sandboxes that are found again. One line of JSON."""
+"""Uses E2B's Python client, unmodified: commands that are read from and left, watched folders, sandboxes that are
+found again. Prints one line of JSON."""
 
 import asyncio
 import datetime
@@ -20,7 +21,7 @@ def failed(function, *args, **more):
 
 box = Sandbox.create(metadata={"of": "more", "n": "1"}, timeout=600)
 
-# Commands: input, a handle that is left and found again, where and for whom.
+# Commands: input, a handle that is left and found again, working directory and user
 cat = box.commands.run("cat; echo end", background=True, stdin=True)
 box.commands.send_stdin(cat.pid, "one\n")
 box.commands.send_stdin(cat.pid, b"t\xc3\xbc\n")
@@ -45,7 +46,7 @@ seen["killed"] = [held, both.kill(), failed(both.wait)[0], both.kill(), box.comm
 seen["late"] = failed(box.commands.run, "sleep 20", timeout=1)[0]
 seen["terminal"] = failed(box.pty.create, PtySize(rows=5, cols=5))
 
-# A folder that is asked about.
+# A folder that is polled
 box.files.make_dir("w/deep")
 plain, below = box.files.watch_dir("w"), box.files.watch_dir("w", recursive=True)
 box.files.write("w/a", "1")
@@ -59,7 +60,7 @@ seen["watched"] = [first, deep, [(e.name, e.type.value) for e in plain.get_new_e
 plain.stop()
 seen["watch_errors"] = [failed(box.files.watch_dir, "nowhere")[0], failed(box.files.watch_dir, "w/a")[0], failed(plain.get_new_events)[0]]
 
-# Found again, kept, listed in pages.
+# Sandboxes that are found again, kept alive, and listed in pages
 more = [Sandbox.create(metadata={"of": "more", "n": str(i)}, timeout=600) for i in (2, 3)]
 pages, listing = [], Sandbox.list(query=SandboxQuery(metadata={"of": "more"}), limit=2)
 while listing.has_next:
@@ -80,7 +81,7 @@ for b in more:
 
 
 async def waiting():
-    """A folder whose watcher waits."""
+    """Watch a folder with a waiting watcher."""
     other = await AsyncSandbox.connect(box.sandbox_id)
     events = []
     handle = await other.files.watch_dir("w", on_event=lambda e: events.append((e.name, e.type.value)))
@@ -88,7 +89,7 @@ async def waiting():
     for _ in range(600):
         if len(events) > 1:
             break
-        await asyncio.sleep(0.1)  # a look now and then
+        await asyncio.sleep(0.1)  # poll
     await handle.stop()
     return events
 

@@ -1,4 +1,5 @@
-"""`remit serve` as clients of E2B speak to it: what goes over the wire. (The clients themselves: test_e2b_clients.py)"""
+"""`remit serve` as E2B's clients use it: the requests on the wire. (For the clients themselves see
+test_e2b_clients.py.)"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from waiting import until
 
 COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
 NETWORKED = ("--memory-fallback", "per_process")
-# What the server of these tests is called by, besides its address.
+# Another name of this server, besides its address
 DOMAIN = "boxes.test"
 
 
@@ -36,13 +37,13 @@ def served(request, stage):
 
 @pytest.fixture(scope="module")
 def one(stage):
-    """For what has nothing to do with who asks; its sandboxes may start programs."""
+    """One server for tests that do not depend on the user. Its sandboxes may start programs."""
     with serve(make_remit(users()[-1], stage), *COMMANDS, "--timeout", "2m") as s:
         yield s
 
 
 class Box:
-    """A sandbox, as its client knows it."""
+    """A sandbox as its client sees it."""
 
     def __init__(self, served: Served, **wishes):
         self.served = served
@@ -66,13 +67,13 @@ class Box:
 
     @contextlib.contextmanager
     def executing(self, code: str):
-        """Code that prints "on" first; who leaves interrupts it."""
+        """Run code that first prints "on". Leaving the block closes the connection, which interrupts the code."""
         connection = self.served.connect()
         named = {"E2b-Sandbox-Id": self.id, "X-Access-Token": self.about["envdAccessToken"], "Content-Type": "application/json"}
         connection.request("POST", "/execute", json.dumps({"code": code}), named)
         answer = connection.getresponse()
         while b"on\\n" not in (line := answer.readline()):
-            assert line, "it broke off"
+            assert line, "the stream ended early"
         try:
             yield answer
         finally:
@@ -80,7 +81,7 @@ class Box:
             connection.close()
 
     def command(self, cmd: str, headers=None, **more) -> list[dict]:
-        """The messages of a stream, and the last."""
+        """All messages of the command's stream, including the last."""
         body = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", cmd], **more}, "stdin": False}).encode()
         sent = b"\0" + struct.pack(">I", len(body)) + body
         status, _, text = self.request("POST", "/process.Process/Start", sent, {"Content-Type": "application/connect+json", **(headers or {})})
@@ -91,7 +92,7 @@ class Box:
         assert self.served.request("DELETE", f"/sandboxes/{self.id}")[0] == 204
 
 
-# What is said when nothing else was for long.
+# Messages that only keep an idle stream open
 ALIVE = ({"type": "keepalive"}, {"event": {"keepalive": {}}}, {"keepalive": {}})
 
 
@@ -156,7 +157,7 @@ def test_sandbox_ends_at_its_timeout(served):
         if not wishes:
             assert of(box.execute("1"), "result")
             assert served.request("POST", f"/sandboxes/{box.id}/timeout", {"timeout": 1})[0] == 204
-        until(lambda: box.request("GET", "/health")[0] == 502, "it does not end")
+        until(lambda: box.request("GET", "/health")[0] == 502, "the sandbox does not end")
         assert box.request("POST", "/execute", {"code": "1"})[0] == 502
         assert served.json("GET", "/v2/sandboxes") == []
 
@@ -214,7 +215,7 @@ def test_fields_of_older_clients_are_accepted(one, wish):
 
 
 def row(box: Box, field: str) -> dict:
-    """How a field is kept, as the first execution tells it."""
+    """The enforcement row of a field, from the sandbox's first execution."""
     (found,) = [r for r in of(box.execute("1"), "remit")[0]["enforcement"] if r["field"] == field]
     return found
 
@@ -316,7 +317,7 @@ def test_leaving_client_interrupts_code_and_sandbox_lives_on(served):
         with box.executing("import time\nprint('on')\ntime.sleep(60)"):
             pass
         assert of(box.execute("x"), "result")[0]["text"] == "5"
-        assert time.monotonic() - begin < 30, "its timeout has interrupted it"
+        assert time.monotonic() - begin < 30, "the sandbox's timeout interrupted it, not the client"
 
 
 def test_killed_sandbox_breaks_stream(served):
@@ -340,7 +341,7 @@ def test_ended_jail_is_reported_until_context_restarts(served):
         assert of(box.execute("x"), "error")[0]["name"] == "NameError"
 
 
-# ---- who may ----
+# ---- access ----
 
 
 def test_sandbox_accepts_only_its_client(served):
@@ -378,7 +379,7 @@ def test_sandbox_of_another_key_is_not_found(served, stage):
 
 @contextlib.contextmanager
 def limited(served, **limits):
-    """A server, and a sandbox by a key as --add-key makes it, but for these limits."""
+    """A server, and a sandbox of a key made by --add-key and then given these limits."""
     remit = served.remit
     path = remit.folder / "e2b-limited-keys"
     path.unlink(missing_ok=True)
@@ -402,14 +403,14 @@ def test_forks_count_against_key_concurrency(served):
 
 
 def test_forks_count_against_key_memory(served):
-    with limited(served, memory_bytes="1200M") as (few, box):  # the default of a policy is 512M
+    with limited(served, memory_bytes="1200M") as (few, box):  # a policy's default is 512M
         assert "memory" in few.json("POST", f"/sandboxes/{box}/fork", {"count": 2}, status=429)["message"]
         few.json("POST", f"/sandboxes/{box}/fork", {"count": 1}, status=201)
         assert few.request("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
 
 
 def test_concurrent_forks_count_against_key_concurrency(served):
-    """Each request alone would be, and their copies are made one after the other."""
+    """Each request alone would be within the limit, and the copies are made one after the other."""
     with limited(served, concurrency=5) as (few, box):
         answers = []
         threads = [threading.Thread(target=lambda: answers.append(few.request("POST", f"/sandboxes/{box}/fork", {"count": 4}))) for _ in range(3)]
@@ -469,7 +470,7 @@ def test_file_larger_than_one_answer_is_read(one):
     with boxed(one) as box:
         box.execute("f = open('big', 'wb')\nfor i in range(70): f.write(bytes([i]) * (1 << 20))\nf.close()")
         got = box.request("GET", "/files?path=big")[2]
-        if len(got) != 70 << 20:  # a smaller disk
+        if len(got) != 70 << 20:  # the disk was smaller
             assert got.startswith(b'{"code"') or len(got) < 70 << 20
         else:
             assert got[-1] == 69 and got[1 << 20] == 1
@@ -494,7 +495,7 @@ def test_signed_addresses_need_no_token(served):
             ("GET", f"/files?path=y&signature={signature('x', 'read', '', token)}"),
             ("POST", f"/files?path=x&signature={signature('x', 'read', '', token)}"),
             ("GET", f"/files?path=x&signature={signature('x', 'read', '', 'wrong')}"),
-            # The texts that were signed for the paths "x:read:y" and "x:write:y", and in the second case for reading it.
+            # Texts that were signed for the paths "x:read:y" and "x:write:y", the second one for reading only
             ("GET", f"/files?path=x&username=y:read:&signature={signature('x:read:y', 'read', '', token)}"),
             ("POST", f"/files?path=x&username=y:read:&signature={signature('x:write:y', 'read', '', token)}"),
             ("POST", f"/files?path=x&username=y%3Aread%3Auser&signature={signature('x:write:y', 'read', 'user', token)}"),
@@ -548,7 +549,7 @@ def test_watchers_are_polled_and_limited_in_number(one):
         assert call("GetWatcherEvents", watcherId=inner)["events"] == [{"name": "f", "type": "EVENT_TYPE_REMOVE"}]
         for name in ("GetWatcherEvents", "RemoveWatcher"):
             assert call(name, 404, watcherId=ids[1])["code"] == "not_found" and call(name, 404, watcherId=5)["code"] == "not_found"
-        with boxed(one) as other:  # another sandbox's is not there
+        with boxed(one) as other:  # another sandbox does not see this watcher
             assert other.request("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
 
 
@@ -577,12 +578,12 @@ def test_commands_run_with_environment_folder_and_timeout(one):
         assert box.command("true", cwd="/nowhere")[-1]["error"]["code"] == "invalid_argument"
         assert box.command("true", cwd=5)[-1]["error"]["code"] == "invalid_argument"
         assert box.json("POST", "/process.Process/SendSignal", {"process": {"pid": 999}, "signal": "SIGNAL_SIGKILL"}, status=404)["code"] == "not_found"
-        # Quotes and newlines of a command are data, not code.
+        # Quotes and newlines in a command are data, not code
         assert base64.b64decode(box.command("echo '\"\"\"'\"\\n{}%s\"")[1]["event"]["data"]["stdout"]).startswith(b'"""')
 
 
 def test_large_stream_message_is_refused(one):
-    """Thirty megabytes of lists of nothing took four seconds, in the thread that everybody's requests wait for."""
+    """Thirty megabytes of nested lists took four seconds to parse, in the thread that all requests wait for."""
     with boxed(one) as box:
         body = json.dumps({"path": ".", "process": {"cmd": "true", "args": []}, "more": "x" * (1 << 20)}).encode()
         for path in ("/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"):
@@ -591,7 +592,7 @@ def test_large_stream_message_is_refused(one):
 
 
 def kill_the_command(box) -> int:
-    """As soon as it is listed; its number."""
+    """Kill the command as soon as it is listed, and return its pid."""
     running = until(lambda: box.json("POST", "/process.Process/List", {})["processes"])
     assert running[0]["config"]["args"] == ["-c", "sleep 30"]
     box.json("POST", "/process.Process/SendSignal", {"process": {"pid": running[0]["pid"]}, "signal": "SIGNAL_SIGKILL"})
@@ -623,7 +624,7 @@ def test_command_is_killed_by_its_pid(one):
 
 
 def stream(box, path: str, message: dict) -> http.client.HTTPResponse:
-    """What is said as it comes; close() leaves."""
+    """Open a stream of messages. close() leaves it."""
     body = json.dumps(message).encode()
     connection = box.served.connect()
     named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"], "Content-Type": "application/connect+json"}
@@ -637,20 +638,20 @@ def event(answer) -> dict:
     message = ALIVE[0]
     while message in ALIVE:
         head = answer.read(5)
-        assert len(head) == 5, "it broke off"
+        assert len(head) == 5, "the stream ended early"
         message = json.loads(answer.read(struct.unpack(">I", head[1:])[0]))
     return message
 
 
 def ending(answer) -> dict:
-    """How it ended. A shell that outlives its child for a moment says so on stderr."""
+    """Return how the command ended. A shell that outlives its child for a moment may report that on stderr first."""
     while "end" not in (one := event(answer)["event"]):
         assert list(one["data"]) == ["stderr"], one
     return one["end"]
 
 
 def started(box, cmd: str, stdin: bool = False, **more):
-    """A command that runs, and its pid."""
+    """Start a command, and return its stream and its pid."""
     answer = stream(box, "/process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", cmd]}, "stdin": stdin, **more})
     return answer, event(answer)["event"]["start"]["pid"]
 
@@ -697,7 +698,8 @@ def test_command_input_is_limited_and_only_for_commands_that_read(one):
         box.json("POST", "/process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
         answer.close()
         assert send(pid + 1000, b"x", 404)["code"] == "not_found"
-        # Who does not read is not waited for without end, and leaves the next command nothing.
+        # The server waits only for a while for a command that does not read, and discards the input before the next
+        # command.
         answer, pid = started(box, "exec 0<&-; sleep 5", stdin=True)
         send(pid, b"never read\n")
         assert event(answer)["event"]["end"]["exitCode"] == 0
@@ -706,7 +708,7 @@ def test_command_input_is_limited_and_only_for_commands_that_read(one):
 
 
 def test_requests_with_unread_input_are_limited_in_number(one):
-    """Each is a thread of the server, also when its client has left, and other keys need threads too."""
+    """Each occupies a thread of the server, even after its client has left, and other keys need threads too."""
     with boxed(one) as box:
         first, ahead = started(box, "sleep 60")
         waits = stream(box, "/process.Process/Start", {"process": {"cmd": "cat", "args": []}, "stdin": True})
@@ -770,9 +772,9 @@ def test_debug_mode_gives_sandbox_without_creating_one(stage):
     assert refused.returncode == 2 and "--open" in refused.stderr, refused.stderr
     for port in (49983, 49999):
         with socket.socket() as s:
-            # They are among those that others get for a moment.
+            # These ports are in the range from which other programs get temporary ports.
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            until(lambda: can_bind(s, port), "somebody else is at E2B's ports")
+            until(lambda: can_bind(s, port), "another program uses E2B's ports")
     with serve(remit, "--open", "--e2b-debug"):
         code, files = (Served(None, port, "") for port in (49999, 49983))
         for i in (1, 2):

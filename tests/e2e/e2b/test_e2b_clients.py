@@ -1,4 +1,5 @@
-"""The clients of E2B, as npm and PyPI have them, against `remit serve` with nothing but three variables of the environment set."""
+"""E2B's clients as npm and PyPI distribute them, against `remit serve`, with nothing but three environment variables
+set."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ import packages  # noqa: E402
 import venvs  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
-# Threads of the client's HTTP library may abort at Python's end, when all is said.
+# Threads of the client's HTTP library may abort at the interpreter's end, after all results are printed.
 UNTIL_THE_LAST_LINE = "import os, runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
-# As an ordinary user without cgroups: what is then not kept is said so.
+# An ordinary user without cgroups must accept these fallbacks.
 COMMANDS = ("--preset", "scientific", "--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited", "--timeout", "2m")
 
 
-# What a command says to who has found it again.
+# What a command prints to a client that found it again
 REST = "".join(f"{n}\n" for n in range(2, 9))
 
 
@@ -38,12 +39,12 @@ def served(request, stage):
 
 
 def copied(served, name: str) -> pathlib.Path:
-    """Where its user can read it."""
+    """Copy a program to where its user can read it."""
     return pathlib.Path(shutil.copy(HERE / name, served.remit.folder))
 
 
 def output_of(served, *argv) -> str:
-    """What a program of its own user prints, told of the server by its environment."""
+    """Run a program as its user, with the server's address in its environment, and return its output."""
     here = f"http://127.0.0.1:{served.port}"
     env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here}
     done = subprocess.run(
@@ -96,7 +97,7 @@ def test_pypi_client_works(served):
 
 @pytest.fixture(scope="module")
 def one(stage):
-    """For what has nothing to do with who asks."""
+    """One server for tests that do not depend on the user."""
     remit = make_remit(users()[-1], stage)
     with serve(remit, *COMMANDS) as s:
         s.remit = remit
@@ -157,7 +158,7 @@ await Promise.all([...forks, box].map((b) => b.kill()));
 
 
 def test_sandbox_is_forked_by_both_clients(one):
-    with serve(one.remit) as plain:  # programs and copies do not go together
+    with serve(one.remit) as plain:  # subprocesses and forks exclude each other
         plain.remit = one.remit
         made = packages.folder("e2b")
         assert output_of(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("forks.py", FORKS["python"])) == "42 43 41\n"
@@ -166,14 +167,14 @@ def test_sandbox_is_forked_by_both_clients(one):
 
 
 def shown(kind: str) -> tuple[str, str]:
-    """The program of that language in the document, and what it prints there."""
+    """The document's program in this language, and the output it shows."""
     text = (ROOT / "docs" / "guide" / "e2b.md").read_text()
     (found,) = re.findall(rf"```{kind}\n(.*?)```\n```text\n(.*?)```", text, re.S)
     return found
 
 
 def test_programs_of_document_print_what_it_shows(served):
-    """Started with no more than `remit serve` has of itself."""
+    """Against a `remit serve` without flags."""
     with serve(served.remit) as plain:
         plain.remit = served.remit
         code, wanted = shown("python")

@@ -1,4 +1,4 @@
-"""The network of E2B's clients, unmodified: hosts that are allowed, and headers that arrive there and are nowhere else."""
+"""The network of E2B's clients, unmodified: allowed hosts, and headers that reach those hosts and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import venvs  # noqa: E402
 API, INNER = "api.example.com", "inner.example.com"
 NEEDLE = "s3cr3t-of-the-client"
 SECRET = f"Bearer {NEEDLE}"
-# As no client could name it: with a private address.
+# A policy that no client can ask for, since it names a private address
 OWN = {"network_allow": [f"{INNER}:80:private"]}
 LOOK = f"""
 import os, urllib.request
@@ -79,7 +79,7 @@ def world(stage):
 
 @contextlib.contextmanager
 def clients(world, remit, *flags):
-    """How a program of this user speaks to a server there."""
+    """Start a server on the test's machine, and yield a function that runs a client program there."""
     here = world.inside(remit)
     log = remit.folder / "e2b-network.log"
     with serve(here, "--log", log, *network_here.FALLBACK, *flags) as served:
@@ -111,7 +111,7 @@ def test_pypi_client_s_headers_reach_only_the_host(remit, world):
         seen = run_client(venvs.framework("e2b"), "-c", PYTHON, API, INNER, SECRET, LOOK)
     assert seen["text"] == seen["again"] == "[200, 200, 'URLError', False]", seen
     assert keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
-    assert len(requests(world.seen(mark))) == 4, "a fresh jail has them too"
+    assert len(requests(world.seen(mark))) == 4, "a fresh jail must send them too"
     assert "s3cr3t" not in "".join(seen["raw"]) and f"{API}:443:X-Key=given:RULE_1" in seen["raw"][0]
     assert "s3cr3t" not in json.dumps(seen["refused"])
     words = ["allowOut", "a header may not have", "longer than 4095", "single hosts", "no header", "another proxy", "cannot be reached", "ranges", "cannot be reached"]
@@ -129,25 +129,25 @@ def test_npm_client_s_headers_reach_only_the_host(remit, world):
 
 
 def test_header_is_in_no_jail_process_s_memory(remit, world):
-    """Nor has the first one, which begins as a copy of the keeper."""
+    """Not even in the jail's first process, which starts as a copy of the keeper."""
     code = PYTHON.split("raw = ")[0] + "box.run_code(look); print('begun', flush=True); input(); box.kill(); os._exit(0)"
     with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as run_client:
         with run_client.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
             assert client.stdout.readline() == "begun\n"
             found, read = {}, set()
             for pid in processes(remit.command):
-                with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
                     found.setdefault(name_of(pid), set()).add(memory_has(pid, SECRET.encode()))
                     read |= {name_of(pid)} if memory_has(pid, NEEDLE.encode()) else set()
             client.communicate("\n", timeout=120)
-    # The server and its keeper were given it, and the proxy sends it.
+    # The server and its keeper received the header, and the proxy sends it.
     assert {name for name, has in found.items() if True in has} == {"remit", "exe", "remit-proxy"}, found
-    # What the others do have is found.
+    # Control: the search does find what the other processes have.
     assert any(name.startswith("python") for name in read), read
 
 
 def test_key_policy_limits_headers(remit, world):
-    """Whose key has no network gets none by naming a header."""
+    """A key without network does not get any by naming a header."""
     path = remit.folder / "e2b-network-keys.json"
     path.unlink(missing_ok=True)
     key = remit("serve", "--keys", path, "--add-key", "a").stdout.strip()

@@ -1,4 +1,4 @@
-"""Files that leave a jail, and those that must not."""
+"""Files that are exported from a jail, and files that must not be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FALLBACK = ("--memory-fallback", "per_process", "--cpu-fallback", "per_process")
 
 
 class Place:
-    """A folder for artifacts, and runs that fill it."""
+    """A folder for artifacts, and the runs that fill it."""
 
     def __init__(self, remit, run):
         self.remit, self.run = remit, run
@@ -37,7 +37,7 @@ class Place:
         return self.result
 
     def files(self) -> dict[str, bytes]:
-        """All that is in the folder, which must be what the result says."""
+        """All files in the folder, which must be exactly those in the result."""
         found = {}
         for path in sorted(self.folder.rglob("*")):
             mode = path.lstat().st_mode
@@ -65,7 +65,7 @@ def place(request, remit):
     place = Place(remit, keeper.json)
 
     def run(code, *flags):
-        # A folder of its own for each, but one and the same policy.
+        # Each run has another folder, but all have the same policy.
         keeper.await_child(*flags)
         result = keeper.json(code, *flags)
         assert result["start"] == "warm", result
@@ -78,7 +78,7 @@ def place(request, remit):
 
 @pytest.fixture
 def quick(remit):
-    """For what differs in nothing but the files."""
+    """A place for tests in which only the files differ."""
     return Place(remit, remit.json)
 
 
@@ -105,7 +105,7 @@ HEAD = "it could make a git repository (a pattern that ends in HEAD allows it)"
 
 
 def test_git_repository_is_exported_without_head(place):
-    """FS-W8: git would obey its config, as soon as somebody stands in the folder."""
+    """FS-W8: git would obey the repository's config as soon as a user enters the folder."""
     place(REPOSITORY)
     assert place.skipped() == {"HEAD": HEAD, "sub/HEAD": HEAD}
     assert {"config", "objects/keep", "sub/config"} < set(place.files())
@@ -160,7 +160,7 @@ def test_run_that_did_not_start_exports_nothing(quick, covers):
 
 
 def test_exporting_run_is_answered_after_all_processes_died(remit):
-    """Not as other runs are, while the program's process still waits for its end."""
+    """Other runs are answered while the program's process still waits to be reaped."""
     name = f"w-{secrets.token_hex(4)}"
     code = f"import ctypes; ctypes.CDLL(None).prctl(15, b'{name}'); open('a', 'w')\n"
     keeper = SharedKeeper(remit)
@@ -173,7 +173,7 @@ def test_exporting_run_is_answered_after_all_processes_died(remit):
         keeper.close()
 
 
-# ---- A1 to A10: what an adversary may leave behind ----
+# ---- A1 to A10: files of an attacker ----
 
 
 def test_links_are_not_exported(place, covers):
@@ -197,7 +197,7 @@ def test_links_are_not_exported(place, covers):
 
 
 def test_folders_swapped_until_end_export_nothing_foreign(place):
-    """A2: all that could swap them is dead."""
+    """A2: all processes that could swap them are dead at the export."""
     code = (
         "import os, threading, time\n"
         "os.mkdir('out'); open('out/shadow', 'w').write('own'); os.symlink('/etc', 'evil')\n"
@@ -215,7 +215,7 @@ def test_folders_swapped_until_end_export_nothing_foreign(place):
 
 
 def test_special_files_are_not_exported(quick):
-    """A3: what code can make of them; the others are in tests/unit/keeper/test_export.c."""
+    """A3: the types that code can create. tests/unit/keeper/test_export.c has the others."""
     quick("import os; os.mkdir('out.csv'); open('out.csv/x', 'w'); open('a.csv', 'w')", export=("*.csv",))
     assert quick.files() == {"a.csv": b""}
     assert quick.skipped() == {"out.csv": "a folder"}
@@ -260,7 +260,7 @@ def test_exported_tree_is_limited_in_depth(place, covers):
 
 
 def test_exported_files_are_limited_in_size(place, covers):
-    """A7: a file counts as long as it says it is."""
+    """A7: a file counts with its apparent size."""
     code = (
         "open('sparse', 'wb').truncate(200 << 20); open('hole', 'wb').truncate(100_000)\n"
         "for n in 'abc': open(n, 'w').write('x' * 40_000)\n"
@@ -276,7 +276,7 @@ def test_exported_files_are_limited_in_size(place, covers):
 
 
 def test_growing_file_is_exported_as_writer_left_it(place):
-    """A8: what is given is what was there when the writer died."""
+    """A8: the export has the content at the moment when the writer died."""
     code = (
         "import os, threading, time\nf = open('log', 'wb', buffering=0)\n"
         "def grow():\n    while True: f.write(b'x' * 1000)\n"
@@ -422,7 +422,7 @@ def test_other_runs_do_not_wait_for_large_export(remit):
             under_way = folder.exists() and any(folder.iterdir())
             assert keeper.json("print(1)")["stdout"] == "1\n"
             meanwhile += under_way and len(os.listdir(folder)) < 16000
-        assert meanwhile  # from beginning to end while more was to come than a socket holds
+        assert meanwhile  # runs that were answered while more remained than a socket can buffer
         out.seek(0)
         assert len(json.load(out)["artifacts"]) == 20000
     finally:
@@ -480,7 +480,7 @@ def test_stopped_client_does_not_outlast_export_time(remit):
         )  # fmt: skip
         keeper.until(lambda: folder.exists() and any(folder.iterdir()))
         client.send_signal(signal.SIGSTOP)
-        keeper.until(lambda: not keeper.status()["running"])  # the time to export is over
+        keeper.until(lambda: not keeper.status()["running"])  # the export's time is over
         assert keeper.json("print(1)")["stdout"] == "1\n"
         client.send_signal(signal.SIGCONT)
         result = json.loads(client.communicate(timeout=120)[0])

@@ -1,4 +1,5 @@
-"""In a real container, with the engine's own profile: it forbids namespaces, and the weaker wall works by its name."""
+"""In a real container with the engine's default profile: namespaces are forbidden, and the tier `landlock` works if
+it is named."""
 
 import os
 import shutil
@@ -12,7 +13,7 @@ LINKS = ("bin", "lib", "lib64", "sbin")
 
 @pytest.fixture(scope="module")
 def container(stage):
-    """A root of this machine's /usr and the command, and how to start something in it."""
+    """A root file system with this machine's /usr and the command, and a function that runs the command in it."""
     if not shutil.which("podman") or os.geteuid() != 0:
         skip_or_fail("podman is not installed, or the tests are not run by root")
     root = stage / "container"
@@ -27,7 +28,7 @@ def container(stage):
 
     def run(*argv, user="0"):
         places = ("--root", stage / "podman", "--runroot", stage / "podman-run", "--runtime", "runc", "--cgroup-manager", "cgroupfs")
-        # A machine without CAP_SYS_RESOURCE cannot raise what podman raises by itself.
+        # On a machine without CAP_SYS_RESOURCE, podman fails to raise the limits that it raises by default.
         options = ("--rm", "--network", "none", "--user", user, "--env", f"XDG_CACHE_HOME=/tmp/cache-{user}", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "-v", "/usr:/usr:ro")
         return subprocess.run(["podman", *places, "run", *options, "--rootfs", root, "/remit/remit", *argv], text=True, capture_output=True, timeout=300)
 

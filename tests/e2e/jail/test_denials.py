@@ -1,4 +1,4 @@
-"""What was refused is in the result, in words that say what would allow it."""
+"""Denials in the result, with the field and the flag that would allow the access."""
 
 import contextlib
 import ctypes
@@ -40,7 +40,7 @@ def keeper(remit):
 
 @pytest.fixture(params=["cold", "warm"])
 def run(request, remit):
-    """Runs a program cold or warm."""
+    """Runs programs, cold or warm."""
     if request.param == "cold":
         yield lambda code, *flags, **more: remit.json(code, *flags, env={"REMIT_KEEPER": ""}, **more)
         return
@@ -50,7 +50,7 @@ def run(request, remit):
 
 
 def rows(result):
-    """Refusals by what was tried, but for those that only the code tells of."""
+    """Denials reported by the kernel, by what was tried. Without those that only the program reports."""
     return {row["what"]: row for row in result["denials"] if row["source"] == "kernel"}
 
 
@@ -67,7 +67,7 @@ def test_socket_denial_is_explained(run):
 
 
 def test_allowed_calls_are_not_denials(run):
-    """The self-test tries forbidden things in every jail: they are not the code's."""
+    """The self-test of every jail tries forbidden calls. They must not count as the program's."""
     result = run("import threading\nt = threading.Thread(target=print); t.start(); t.join()\nprint(len(open(__import__('os').__file__).read()) > 0)")
     assert result["status"] == "ok" and result["denials"] == [] and result["denials_seen"] is True
 
@@ -122,7 +122,7 @@ def test_unreadable_or_unterminated_arguments_are_handled(run):
     result = run(code)
     assert result["stdout"] == "(-1, 'EPERM')\n" * 6
     reported = [(row["count"], row["reported"].get("path")) for row in result["denials"] if row["syscall"] == "execve"]
-    # None at all is no path: that is not told.
+    # A null pointer is not a path, so it is not reported.
     assert reported[0] == (1, "/bin/twice") and reported[1] == (2, None)
     assert reported[2] == (1, "/" + "a" * 251 + "...") and reported[3] == (1, '/\x1b[2J\n\ufffd"')
 
@@ -148,7 +148,7 @@ def test_denials_of_child_processes_are_reported(remit):
     assert rows(result)["socket(AF_INET, SOCK_STREAM)"]["flag"] == "--net"
 
 
-# ---- where the kernel does not tell ----
+# ---- without the kernel's notifications ----
 
 
 class Instruction(ctypes.Structure):
@@ -160,7 +160,7 @@ class Program(ctypes.Structure):
 
 
 def listen_first():
-    """Before exec: a filter that allows all, with a listener. There can be only one."""
+    """Before exec: install a filter that allows everything and has a listener. A process can have only one listener."""
     libc = ctypes.CDLL(None, use_errno=True)
     allow = Program(1, ctypes.pointer(Instruction(6, 0, 0, 0x7FFF0000)))
     number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
@@ -223,7 +223,7 @@ def test_other_errors_are_not_denials(remit, code):
 
 
 def on_terminal(remit, *args):
-    """Standard error of a run whose standard error is a terminal."""
+    """Return the standard error of a run for which it is a terminal."""
     ours, theirs = pty.openpty()
     process = remit.popen("run", *args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
@@ -255,12 +255,12 @@ def test_pipe_shows_no_denials(remit):
 
 
 def allowed(result):
-    """How many calls are answered in the time that it had: 100 at once, then 100 a second."""
+    """How many calls can have been answered in the run's time: 100 at once, then 100 per second."""
     return 100 + result["usage"]["wall_ms"] / 10 + 2
 
 
 def test_flood_of_denials_slows_only_itself(keeper):
-    """Who waits for the next answer is killed at the timeout."""
+    """A process that waits for its next answer is killed at the timeout."""
     result = keeper.json(FLOOD, "--timeout", "4s", "--cpu", "60")
     assert result["status"] == "timeout"
     (row,) = result["denials"]
@@ -269,7 +269,7 @@ def test_flood_of_denials_slows_only_itself(keeper):
 
 @contextlib.contextmanager
 def flooding(keeper):
-    """A run that has begun to, and does until it is ended."""
+    """A run that floods the keeper with denials until the block ends."""
     code = "print('begun', flush=True)\n" + FLOOD
     process = keeper.remit.popen(
         "run", "--timeout", "200s", "--cpu", "200s", "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
@@ -295,7 +295,7 @@ def test_flood_of_denials_does_not_slow_other_runs(keeper):
 
 
 def test_different_denials_are_bounded(keeper):
-    """Each one different; the keeper keeps a few and counts the rest."""
+    """Every denial is different. The keeper stores a few and counts the rest."""
     before = memory(keeper.pid)
     code = TRY + (
         "import threading\n"
@@ -335,7 +335,7 @@ def test_denials_of_many_threads_are_counted(run):
 
 
 def test_program_may_end_while_calls_wait(keeper):
-    """The main thread goes while others stand in the queue for an answer."""
+    """The main thread ends while other threads wait for the answers to their calls."""
     code = TRY + (
         "import threading, time\n"
         "made = []\n"
@@ -352,7 +352,7 @@ def test_program_may_end_while_calls_wait(keeper):
 
 
 def test_signal_during_waiting_call_restarts_it(run):
-    """The call is begun again, and refused in the end."""
+    """The call is restarted and refused in the end."""
     code = TRY + (
         "import signal\n"
         "rang = []\n"
@@ -366,7 +366,7 @@ def test_signal_during_waiting_call_restarts_it(run):
 
 
 def test_call_is_refused_whatever_its_argument_becomes(run):
-    """Whatever is reported, the call is refused: it is never made."""
+    """The reported argument may be wrong, but the call is never made."""
     code = TRY + (
         "import threading\n"
         "path = ctypes.create_string_buffer(b'/bin/true', 64)\n"
@@ -392,7 +392,7 @@ def test_listener_is_not_in_jail(run):
 def test_keeper_that_dies_takes_waiting_calls_with_it(remit):
     k = SharedKeeper(remit)
     with flooding(k) as process:
-        time.sleep(2)  # until calls wait
+        time.sleep(2)  # until calls wait for the keeper
         inside = k.family()
         assert inside
         os.kill(k.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Files that come with a job."""
+"""Files that a job brings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOW = "import os; p = {!r}; s = os.stat(p); print(open(p).read(), oct(s.st_mode
 
 @pytest.fixture(params=["cold", "warm"])
 def run(request, remit):
-    """The result of one program, in a jail that was made for it or waited for it."""
+    """Runs one program, in a jail made for it or in a warm one."""
     if request.param == "cold":
         yield remit.json
         return
@@ -120,7 +120,8 @@ def test_input_sizes_are_limited(remit, covers):
 
 
 def test_input_files_count_against_jail_memory(remit):
-    """More than the jail may have: its limit is hit, though it is not the program that writes."""
+    """The input is larger than the jail's memory. Its limit applies, although the program is not the one that
+    writes."""
     path = remit.file("inputs/data")
     os.truncate(path, 220 << 20)
     memory = ("--memory", "200M") if remit.by_root else ()
@@ -129,7 +130,7 @@ def test_input_files_count_against_jail_memory(remit):
     assert result["stdout"] == ""
     if remit.by_root:
         assert result["status"] == "memory_limit", result
-    else:  # files are a share of the memory
+    else:  # without a cgroup, files are a share of the memory
         assert (result["status"], result["error"]["where"]) == ("refused", "disk_bytes"), result
 
 

@@ -1,4 +1,4 @@
-"""What code finds inside: the list of docs/reference/inside.md."""
+"""What code finds inside a jail: the list in docs/reference/inside.md."""
 
 import json
 
@@ -71,7 +71,7 @@ def test_caller_s_environment_needs_grant(remit):
 
 
 def test_loader_variables_act_only_inside_jail(remit):
-    """An environment that would load a library into the interpreter is only data inside."""
+    """Variables that would load a library into the interpreter are only data inside."""
     result = remit.json(
         "import os; print(os.environ['LD_PRELOAD'], os.environ['PYTHONSTARTUP'])",
         "--env", "LD_PRELOAD=/workspace/evil.so", "--env", "PYTHONSTARTUP=/workspace/x.py",
@@ -128,7 +128,7 @@ def test_nested_folders_are_refused(remit):
 
 
 def test_mount_point_is_not_made_through_link(remit):
-    """Until the host's root is left, an absolute link would lead there."""
+    """As long as the host's root is the root, an absolute link would lead into the host."""
     victim = remit.file("victim/keep", "").parent
     repo = remit.file("repo/readme", "").parent
     data = remit.file("data2/x", "").parent
@@ -141,7 +141,7 @@ def test_mount_point_is_not_made_through_link(remit):
 
 
 def test_numpy_runs_under_default_policy(remit):
-    """Also where the address space is the limit: its threads would not fit."""
+    """Even where the address space is limited, which its threads would exceed."""
     result = remit.json("import numpy as np; print(np.ones((50, 50)).sum())")
     assert (result["status"], result["stdout"]) == ("ok", "2500.0\n"), result
 

@@ -1,4 +1,4 @@
-"""The tier landlock, where a container forbids namespaces: by root and by an ordinary user."""
+"""The tier `landlock` where a container forbids namespaces, started by root and by an ordinary user."""
 
 import json
 import os
@@ -19,11 +19,11 @@ PRESET = ("--preset", "landlock")
 
 
 class Contained(Remit):
-    """The command, inside something like a container."""
+    """The command in an environment like a container."""
 
     @property
     def temp(self) -> pathlib.Path:
-        """Its own: any keeper of the same user cleans what dead ones left, those of other tests too."""
+        """A separate folder: any keeper of the user removes what dead keepers left, including those of other tests."""
         return self.folder / "temp-of-the-container"
 
     def argv(self, *args: str) -> list[str]:
@@ -48,7 +48,7 @@ def inside(remit):
     assert remaining(one.workspaces) == []
 
 
-# ---- that it must be named, and what it says ----
+# ---- choosing the tier ----
 
 
 def test_doctor_reports_that_only_landlock_tier_works(inside):
@@ -146,7 +146,7 @@ def test_landlock_tier_works_without_free_user_namespaces(any_remit):
 
 
 def test_landlock_tier_refuses_root_that_cannot_change_user(stage, remit):
-    """The code is never root: also not the root of a container."""
+    """The code is never root, not even the root of a container."""
     argv = ["unshare", "--user", "--map-root-user", PYTHON, str(CONTAIN), remit.command, "run", "--json", *PRESET, "-c", "print('ran')"]
     env = {**remit.env(), "XDG_CACHE_HOME": str(remit.folder), "TMPDIR": str(remit.folder)}
     done = subprocess.run(argv, env=env, cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **remit.identity())
@@ -238,7 +238,7 @@ for i in range(2500):
     "wide": """
 for i in range(5000): open(f"{i}", "w").close()
 """,
-    "names of its own": """
+    "same names elsewhere": """
 import os
 for i in range(50):
     os.makedirs(f"d/{i}/{i}/x"); open(f"{i}", "w").close(); os.makedirs(f"../tmp/{i}/{i}")
@@ -257,7 +257,7 @@ def test_landlock_workspace_is_removed_whatever_it_has(inside, tree):
     assert (outside / "kept").read_text() == "kept" and stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
-# ---- whoever dies ----
+# ---- killed processes ----
 
 WAIT = ("--timeout", "200s", "-c", "import os, sys, time; print(os.getcwd(), os.getpid(), flush=True); time.sleep(200)")
 
@@ -283,7 +283,7 @@ def test_landlock_keeper_is_killed(inside, cleaner):
     assert pid in children(keeper)
     os.kill(keeper, signal.SIGKILL)
     p.communicate(timeout=60)
-    assert remaining(lambda: is_alive(pid) or []) == [], "the code outlives its keeper"
+    assert remaining(lambda: is_alive(pid) or []) == [], "the code has outlived its keeper"
     assert os.path.exists(place)
     if cleaner == "doctor":
         assert "1 workspaces removed" in inside("doctor", "--clean").stdout
@@ -326,7 +326,7 @@ def test_shared_keeper_serves_landlock_tier(inside):
     assert remaining(lambda: processes(inside.command)) == []
 
 
-# ---- what it keeps ----
+# ---- enforcement ----
 
 
 def fails(code: str, error: str = "PermissionError") -> str:
@@ -334,7 +334,7 @@ def fails(code: str, error: str = "PermissionError") -> str:
 
 
 def assert_refused(inside, *codes, before="", flags=(), error="PermissionError"):
-    """None of these works, and the program lives to say so."""
+    """Every one of these calls must fail, and the program must survive them."""
     code = "import os, socket, signal, sys, time\n" + before + "".join(fails(c, error) for c in codes)
     result = inside.bare(code + "print('end')", *flags)
     assert result["stdout"] == "end\n" and result["status"] == "ok", result
@@ -402,7 +402,7 @@ def test_landlock_tier_can_be_granted_network(inside):
     code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); c = socket.create_connection(s.getsockname()); print('met')"
     result = inside.bare(code + "\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError: print('no unix')", "--net=host")
     assert result["stdout"] == "met\nno unix\n", result
-    # Nothing here could keep code to public hosts.
+    # This tier cannot restrict code to public hosts.
     result = inside.bare("print('ran')", "--net")
     assert result["status"] == "refused" and "--net=host" in result["error"]["remedy"]
 
@@ -512,7 +512,7 @@ def test_landlock_threads_are_limited_if_user_is_jail_s(inside, covers):
 
 
 def test_landlock_files_are_imported_and_exported(remit):
-    """The workspace is a folder of the host here; what leaves it is judged as elsewhere."""
+    """The workspace is a folder on the host, but the same rules as elsewhere decide what is exported."""
     given = remit.file("given.txt", "given")
     for n, (code, status) in enumerate(
         [
@@ -531,7 +531,7 @@ def test_landlock_files_are_imported_and_exported(remit):
             assert [s["path"] for s in result["artifacts_skipped"]] == ["link.txt"]
 
 
-# flags, the field whose cap it is, and what is said of those that stay
+# flags, the field of the limit, and the reason for skipped files
 CAPS = [
     (("--export-file-max", "30k"), "artifact_file_bytes", "larger than artifact_file_bytes"),
     (("--export-max", "50k"), "artifact_bytes", "artifact_bytes is reached"),

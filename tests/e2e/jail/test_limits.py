@@ -1,4 +1,4 @@
-"""Every limit is hit, and the result says which."""
+"""Every limit is hit, and the result names it."""
 
 import ctypes
 import json
@@ -45,7 +45,7 @@ def test_cpu_limit_counts_all_processes(remit):
     result = remit.json(code, "--subprocess", "--cpu", "1s", "--timeout", "300s")
     if remit.by_root:
         assert result["status"] == "cpu_limit" and result["usage"]["cpu_ms"] < 4000
-    else:  # without a group it cannot be kept, so it is refused
+    else:  # without a cgroup the limit cannot be enforced, so it is refused
         assert (result["status"], result["error"]["where"]) == ("refused", "cpu_seconds")
 
 
@@ -90,7 +90,7 @@ def test_process_limit_is_hit(remit, covers):
         "except RuntimeError as e: print(n, e)"
     )
     result = remit.json(code, "--processes", "20")
-    assert result["stdout"].split()[0] == "19", result  # the main thread is one
+    assert result["stdout"].split()[0] == "19", result  # the main thread counts as one
     covers(remit, "processes", *enforced(result, "processes"))
 
 
@@ -198,14 +198,14 @@ def below(pid: int) -> list[int]:
 
 
 def test_jail_pages_are_not_merged_even_if_caller_s_are(any_remit):
-    """K9: what systemd's MemoryKSM sets is inherited by all that a service starts."""
+    """K9: systemd's MemoryKSM setting is inherited by everything that a service starts."""
     libc = ctypes.CDLL(None)
 
     def merged(pid: int | str) -> bool:
         return "ksm_merge_any: yes" in pathlib.Path(f"/proc/{pid}/ksm_stat").read_text()
 
     if not pathlib.Path("/proc/self/ksm_stat").exists() or "ksm_merge_any" not in pathlib.Path("/proc/self/ksm_stat").read_text():
-        skip_or_fail("the kernel does not tell whether a process has its pages merged")
+        skip_or_fail("the kernel does not report whether a process's pages are merged")
     p = any_remit.popen(
         "run", "-c", "print('ready', flush=True); input()", preexec_fn=lambda: libc.prctl(67, 1, 0, 0, 0),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -1,4 +1,4 @@
-"""Mounts of jails and of the host, where those of the host are shared, as systemd has them (tests/conftest.py)."""
+"""Mounts of jails and of the host, where the host's mounts are shared, as under systemd (tests/conftest.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conftest import PYTHON, skip_or_fail
 
 
 def test_read_root_containing_interpreter_leaves_no_mount(remit):
-    """Its mounts are put into a clone of the host's mount, which must not be its peer."""
+    """The jail mounts into a clone of the host's mount, which must not be a peer of that mount."""
     before = mounts.listed()
     for _ in range(2):
         assert remit.json("print(1)", "--python", PYTHON, "--read", "/usr")["stdout"] == "1\n"
@@ -20,7 +20,7 @@ def test_read_root_containing_interpreter_leaves_no_mount(remit):
 
 @pytest.fixture
 def outside(remit):
-    """A shared file system of its own, with a directory in it."""
+    """A separate shared file system with a directory in it."""
     if os.geteuid() != 0:
         skip_or_fail("only root can mount")
     top = remit.folder / "outside"
@@ -36,7 +36,7 @@ def outside(remit):
 
 @pytest.mark.parametrize("flag", ["--read", "--write"])
 def test_mount_made_during_run_does_not_appear_in_jail(remit, outside, flag):
-    """It would have none of the flags of the root that the policy names: writable, with setuid files and devices."""
+    """It would have none of the flags of the policy's mount: it would be writable, with setuid files and devices."""
     sub = outside / "sub"
     run = remit.popen(
         "run", "--python", PYTHON, flag, outside, "--timeout", "60s", "-c", f"print('ready', flush=True); input(); import os; print(os.listdir({str(sub)!r}))",

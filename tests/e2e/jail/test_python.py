@@ -1,4 +1,4 @@
-"""Any CPython from 3.9 on: Debian's, pyenv's, a venv's."""
+"""Every CPython from 3.9 on: Debian's, pyenv's, and virtual environments."""
 
 import glob
 import json
@@ -16,7 +16,7 @@ OLD = [p for p in PYENV if p not in NEW]
 
 
 def test_every_supported_version_is_present(stage):
-    """3.14 is tested on a machine of its own (tests/newcomer)."""
+    """3.14 is tested on a separate machine (tests/newcomer)."""
     found = {".".join(python.split("/")[4].split(".")[:2]) for python in NEW}
     missing = {f"3.{minor}" for minor in range(9, 14)} - found
     if missing:
@@ -52,7 +52,7 @@ import _remit
 count = _remit.collapse_text()
 import decimal, json
 maps = open("/proc/self/smaps").read().split("VmFlags:")
-# All of it huge, and nobody can write to it.
+# All of the text is in huge pages, and it is not writable.
 huge = [m for m in maps if "AnonHugePages:      2048 kB" in m and " r-xp " in m]
 print(json.dumps([count, len(huge), str(sum(map(decimal.Decimal, range(1000))))]))
 """
@@ -80,11 +80,11 @@ def test_old_python_is_refused(stage, python):
 
 
 def test_python_on_path_may_be_shim(remit):
-    """A script on PATH that starts an interpreter, as pyenv installs them."""
+    """A shim is a script on PATH that starts an interpreter, as pyenv installs them."""
     shim = remit.file("bin/python3", f"#!/bin/sh\nexec {PYTHON} \"$@\"\n")
     shim.chmod(0o755)
     path = f"{shim.parent}:/usr/bin:/bin"
-    for _ in range(2):  # asked, then remembered
+    for _ in range(2):  # the first run queries the interpreter, the second uses the cache
         assert remit.json("import sys; print(sys.executable)", env={"PATH": path})["stdout"] == f"{PYTHON}\n"
 
 
@@ -111,7 +111,7 @@ def test_editable_install_needs_read_root_for_its_folder(remit):
 
 
 def test_package_installed_after_first_run_is_found(remit):
-    """The answer of an interpreter is cached, and holds only until its folders change."""
+    """The cached answer of an interpreter is valid until its folders change."""
     venv = remit.folder / "venv-later"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True, env=remit.env(), **remit.identity())
     source, python = remit.file("later/mine.py", "value = 'later'\n").parent, venv / "bin" / "python"
@@ -147,7 +147,7 @@ def test_unusable_python_is_refused(any_remit, name, content, mode, words):
 
 
 def test_only_remit_s_code_runs_before_lockdown(remit):
-    """Modules that shadow the runner's or the standard library's own do not run before the lock-down."""
+    """Modules with the names of the runner's or of the standard library's do not run before the lock-down."""
     root = remit.file("evil/posix.py", "print('evil')").parent
     for name in ("records.py", "runner.py", "_remit.py", "sitecustomize.py", "usercustomize.py", "encodings.py"):
         remit.file(f"evil/{name}", "print('evil')")

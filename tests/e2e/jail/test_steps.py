@@ -1,4 +1,4 @@
-"""Rule 2: no step of the lock-down may fail and let the run go on."""
+"""Rule 2: if a step of the lock-down fails, the run must end."""
 
 import contextlib
 import os
@@ -16,17 +16,17 @@ from waiting import PATIENCE, until
 TABLE = (ROOT / "src" / "jail" / "lock" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
 STEPS = [name for name, _ in ROWS]
-# A zygote's child carries these out too; the order is read by cold ones only.
+# A zygote's child performs these as well, except for reading the parameters, which only a cold child does.
 WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") and name != "read the keeper's parameters"]
 
 
-# And a jail without namespaces these.
+# The steps of a jail without namespaces
 BARE = [name for name, stage in ROWS if stage in ("STAGE_ENTER", "STAGE_LOCK")]
 BARE += ["resolve host folders", "become the jail's user", "mount the workspace", "prepare Landlock rules", "start pid 2"]
 
 
 def way_to(step):
-    """Flags of a run that comes to this step."""
+    """Flags of a run that reaches this step."""
     if step == "open network listeners":
         return ("--allow-host", "example.com:443", "--memory-fallback", "per_process")
     return ("--preload", "json") if (step, "STAGE_JOIN") in ROWS else ()
@@ -66,22 +66,23 @@ def test_release_build_cannot_fail_steps(remit):
 
 
 def kill_at(holes, step, number, *flags) -> None:
-    """The caller, the keeper and a pid 1 in turn, while a run waits at a step."""
-    # Without the first two it would last; without a pid 1 it may have another one.
+    """Kill the caller, the keeper or a pid 1 in turn, while a run waits at a step."""
+    # If the caller or the keeper is killed, code that still ran would last. If a pid 1 is killed, the run may be
+    # repeated.
     code = "print(1)" if number % 3 == 2 else "import time; time.sleep(300)"
     env = {"REMIT_WAIT_STEP": step}
     with holes.popen(
         "run", "--timeout", "300s", *flags, "-c", code, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as p:
         try:
-            (waits,) = until(lambda: [pid for pid in family(p.pid) if name_of(pid) == "remit-waits"], "nobody waits")
+            (waits,) = until(lambda: [pid for pid in family(p.pid) if name_of(pid) == "remit-waits"], "no process waits at the step")
             below = family(p.pid)
             keeper, victim = below[0], (p.pid, below[0], below[-1])[number % 3]
             kill(victim)
-            if keeper in (victim, waits):  # who waits sees nothing, and nobody ends it
+            if keeper in (victim, waits):  # a stopped process does not notice the keeper's end, and nothing else ends it
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(waits, signal.SIGCONT)
-            p.communicate(timeout=PATIENCE)  # it ends, whatever it says
+            p.communicate(timeout=PATIENCE)  # the run must end, with any result
         finally:
             p.kill()
     assert remaining(lambda: processes(holes.command)) == []
@@ -94,7 +95,7 @@ def test_process_killed_at_step_leaves_nothing(holes, number):
 
 @pytest.mark.parametrize("number", range(len(BARE)))
 def test_process_killed_at_step_without_namespaces_leaves_nothing(holes, number):
-    """But for the folder of a keeper that was killed, which the next one removes."""
+    """Except for the workspace of a killed keeper, which the next keeper removes."""
     kill_at(holes, BARE[number], number, "--preset", "landlock")
     assert holes("doctor", "--clean").returncode == 0
     assert remaining(lambda: workspaces(holes)) == []

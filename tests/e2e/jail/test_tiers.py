@@ -1,4 +1,4 @@
-"""The tiers besides local."""
+"""The tiers other than `local`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The validator: a friendly first answer, on the interpreter that will run the code."""
+"""The validator: an early and friendly answer, given by the interpreter that will run the code."""
 
 import json
 
@@ -172,13 +172,13 @@ def test_validator_checks_warm_runs(remit):
 
 
 def test_validator_is_not_a_wall(any_remit):
-    """And says so; what gets around it meets the jail."""
+    """Code that evades the validator meets the jail."""
     code = "import os\n__name__ == '__main__' and __builtins__.print\ngetattr(os, 'sys' + 'tem')('true')\n__builtins__.__dict__['ev' + 'al']('1')\nprint('ran')"
     result = any_remit.json(code, "--validator", "relaxed")
     assert (result["status"], result["stdout"]) == ("ok", "ran\n")
 
 
-# ---- the command ----
+# ---- remit check ----
 
 
 def test_check_prints_findings(remit):

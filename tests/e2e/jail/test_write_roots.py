@@ -1,4 +1,4 @@
-"""Folders of the host that code may change: modes rw, overlay and direct."""
+"""Host folders that code may change, in the modes rw, overlay and direct."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ numbers = itertools.count()
 
 
 class Folder:
-    """A folder of the host, and how programs are run on it."""
+    """A folder on the host, and a function that runs programs with it."""
 
     def __init__(self, remit, run):
         self.remit, self.run = remit, run
@@ -56,7 +56,7 @@ class Folder:
         return self.run(head + code, "--mount", f"{self.path}:/data:{mode}", *flags, **more)
 
     def during(self, code: str, act, *flags, first: str = "") -> dict:
-        """Something is done on the host while the program waits in the middle."""
+        """Do something on the host while the program waits halfway."""
         head = f"import os, shutil, pathlib, sys\nos.chdir('/data')\nos.listdir('.')\n{first}\nprint('ready', flush=True)\nsys.stdin.readline()\n"
         p = self.remit.popen(
             "run", "--audit", self.path.with_suffix(".audit"), "--mount", f"{self.path}:/data:rw", "--timeout", "200s", *flags, "-c", head + code,
@@ -81,7 +81,7 @@ def folder(request, remit):
 
 @pytest.fixture
 def quick(remit):
-    """For what is the same cold and warm."""
+    """A folder for tests that are the same cold and warm."""
     return Folder(remit, remit.json)
 
 
@@ -93,7 +93,7 @@ def reasons(result: dict) -> dict[str, str]:
     return {c["path"]: c["reason"] for c in result["changes_skipped"]}
 
 
-# ---- what is written ----
+# ---- writing changes ----
 
 
 def test_changes_are_written_after_run(folder, covers):
@@ -168,7 +168,7 @@ def test_direct_mode_changes_folder_itself_without_limits(folder):
 
 
 def test_fsync_reaches_disk_only_in_direct_mode(folder):
-    """RS19. A descriptor that is not open tells: the kernel refuses it, and Remit's own answer is 0."""
+    """RS19. An invalid descriptor shows the difference: the kernel refuses it, while Remit's answer is always 0."""
     code = (
         "f = open('a', 'w'); f.write('new'); f.flush(); os.fsync(f.fileno()); os.fdatasync(f.fileno())\n"
         "fd = os.open('.', os.O_RDONLY); os.fsync(fd)\n"
@@ -203,7 +203,7 @@ def test_modes_times_owners_and_holes_are_preserved(folder):
 
 def test_root_writes_as_folder_s_owner(stage):
     if os.geteuid() != 0:
-        skip_or_fail("only root writes for others")
+        skip_or_fail("only root can write as another user")
     remit = make_remit("root", stage)
     folder = Folder(remit, remit.json)
     for path in (folder.path, folder.put("a")):
@@ -250,7 +250,7 @@ def test_files_without_owner_rights_are_written(folder):
     assert result["changes_skipped"] == [] and kinds(result) == {"/data/d/": "created", "/data/d/f": "created"}, result
 
 
-# ---- when it is written ----
+# ---- when changes are written ----
 
 ENDS = {
     "error": ("1 / 0", ()),
@@ -377,7 +377,7 @@ def test_refused_new_name_keeps_old_file(quick):
 
 
 def test_code_cannot_change_interpreter_used_outside(remit):
-    """A virtual environment in the folder, whose interpreter runs the code and is asked about itself outside."""
+    """The folder has a virtual environment. Its interpreter runs the code, and Remit queries it outside the jail."""
     folder = Folder(remit, remit.json)
     subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder.path / "venv"], check=True)
     for path in (folder.path, *folder.path.rglob("*")):
@@ -405,7 +405,7 @@ def test_code_cannot_change_interpreter_used_outside(remit):
 
 
 def test_setuid_files_cannot_be_created(quick):
-    """Not in the host's own folder either."""
+    """Not even in the host's folder in mode direct."""
     quick.put("a")
     code = (
         "def tried(f, *a):\n    try: f(*a)\n    except PermissionError: print('no')\n"
@@ -461,7 +461,7 @@ def test_protected_name_can_be_allowed(folder, covers):
     covers(folder.remit, "commit_names", "commit")
 
 
-# ---- repositories of git under plain names ----
+# ---- git repositories under ordinary names ----
 
 REPOSITORY = "a git repository (--commit-name allows it)"
 NAME = "a protected name (--commit-name allows it)"
@@ -475,7 +475,7 @@ def config(at): put(at, '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = fal
 def folders(at): put(at + "/objects/keep", ""); put(at + "/refs/heads/keep", "")
 def files(at): put(at + "/objects", "", 0o755); put(at + "/refs", "", 0o755)
 """
-# The runs of code that together make a repository, and where.
+# Where the repository is, and the runs that together create it
 PLANTS = {
     "at_once": (".", "head('.'); config('config'); folders('.')"),
     "below": ("below", "head('below'); config('below/config'); folders('below')"),
@@ -491,7 +491,7 @@ PLANTS = {
 
 
 def git_runs_planted_command(path: pathlib.Path, mark: pathlib.Path) -> bool:
-    """Whether `git status` there executes what the repository's config names."""
+    """Whether `git status` in this folder executes the command in the repository's config."""
     if not shutil.which("git"):
         skip_or_fail("git is not installed")
     subprocess.run(
@@ -506,7 +506,7 @@ def test_git_ignores_repository_planted_by_code(quick, tmp_path, way):
     """FS-W8."""
     where, *steps = PLANTS[way]
     mark, plant = tmp_path / "mark", PLANT % (tmp_path / "mark")
-    # The same by hand: what the code tries would work.
+    # Control: without Remit, the same code plants a repository that works.
     (tmp_path / "hand").mkdir()
     code = f"import os; os.chdir({str(tmp_path / 'hand')!r})\n" + plant + "\n".join(steps)
     subprocess.run(["python3", "-c", code], check=True)
@@ -583,7 +583,7 @@ def test_folders_deeper_than_limit_are_not_written(quick):
     assert len(quick.names()) == 63 + 64
 
 
-# ---- others change it at the same time ----
+# ---- concurrent changes on the host ----
 
 CONFLICT = "changed by others during the run"
 
@@ -622,7 +622,7 @@ def test_folder_filled_on_host_is_not_deleted(quick):
 
 
 def test_folder_replaced_on_host_is_not_written(quick):
-    """What the code saw was another file of the same name, though none is younger."""
+    """The new folder has a file with the same name, and no file in it is newer than the run."""
     quick.put("dir/a")
     quick.put("other/a", "theirs")
 
@@ -672,7 +672,7 @@ def test_concurrent_runs_do_not_overwrite_each_other(quick):
 
 
 def test_concurrent_runs_never_leave_partial_file(quick):
-    """Each file is what one of them wrote, and nothing of ours is left."""
+    """The file has the whole text of one run, and no temporary files are left."""
     sizes = [1 << 20, 2 << 20, 3 << 20, 4 << 20]
     quick.put("a", "x" * sizes[0])
     running = []
@@ -690,7 +690,7 @@ def test_concurrent_runs_never_leave_partial_file(quick):
     assert quick.names() == ["a", *saved, *(f"own-{n}" for n in range(8))]
 
 
-# ---- limits and what cannot be ----
+# ---- limits and refusals ----
 
 
 def test_disk_limit_applies_to_overlay(folder, covers):
@@ -802,7 +802,7 @@ def test_file_system_with_coarse_times_is_refused(remit):
         shutil.rmtree(folder.path / "lost+found")
         remit.own(folder.path)
         while time.time() % 1 < 0.1:
-            time.sleep(0.01)  # a look now and then: the clock has to show a fraction of a second
+            time.sleep(0.01)  # poll: the clock has to show a fraction of a second
         result = folder("print('ran')")
         assert result["status"] == "refused" and "inexact timestamps" in result["error"]["value"], result
         assert folder("print('ran')", mode="overlay")["stdout"] == "ran\n"
@@ -829,7 +829,7 @@ def test_write_roots_are_limited_in_number(quick):
 
 
 def test_unchanged_files_cost_nothing(quick):
-    """The cost is that of the changes; what is deleted must be looked at."""
+    """The cost depends on the number of changes. Deleted files must be examined."""
     for n in range(100):
         folder = quick.path / str(n)
         folder.mkdir()
@@ -848,7 +848,7 @@ def test_listed_changes_are_limited_in_number(quick):
     assert len(quick.names()) == 9000
 
 
-# ---- whoever dies ----
+# ---- killed processes ----
 
 
 def stages(path: pathlib.Path) -> list[str]:
@@ -856,13 +856,13 @@ def stages(path: pathlib.Path) -> list[str]:
 
 
 def await_stage(p, path: pathlib.Path) -> None:
-    """Until changes are being written."""
+    """Wait until changes are being written."""
     until(lambda: stages(path) or p.poll() is not None, every=0.002)
     assert p.poll() is None
 
 
 def signal_children(keeper: int, number: int) -> None:
-    """The committer, and perhaps what is left of the jail."""
+    """The committer, and possibly what is left of the jail."""
     for pid in children(keeper):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -870,7 +870,7 @@ def signal_children(keeper: int, number: int) -> None:
 
 @pytest.mark.parametrize("moment", ["staging", "placing"])
 def test_keeper_killed_during_commit_leaves_whole_files(quick, moment):
-    """Each file is the old or the new one, and the next run removes what was left."""
+    """Each file has the old or the new content, and the next run removes the temporary files."""
     for n in range(1000):
         quick.put(str(n), "old" * 100)
     code = "for n in range(1000): open(f'/data/{n}', 'w').write('new' * 1000)"
@@ -880,7 +880,7 @@ def test_keeper_killed_during_commit_leaves_whole_files(quick, moment):
     signal_children(keeper, signal.SIGSTOP)
     texts = {quick.text(str(n)) for n in range(1000)}
     assert texts == {"old" * 100} and stages(quick.path)
-    if moment == "placing":  # which may be over soon
+    if moment == "placing":  # this phase may be short
         signal_children(keeper, signal.SIGCONT)
         while quick.text("0")[:3] == "old" and p.poll() is None:
             pass
@@ -888,19 +888,19 @@ def test_keeper_killed_during_commit_leaves_whole_files(quick, moment):
     stopped = children(keeper)
     kill(keeper)
     p.communicate(timeout=60)
-    # A jail that was being built for the next run ends by itself, if it is not stopped.
+    # A jail that was being built for the next run ends by itself unless it is stopped.
     for pid in stopped:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     assert {quick.text(str(n)) for n in range(1000)} <= texts
-    assert remaining(lambda: processes(quick.remit.command)) == []  # who wrote for it has the lock of what is left
+    assert remaining(lambda: processes(quick.remit.command)) == []  # the committer has the lock of what it leaves
     assert quick("open('x', 'w')")["committed"]
     assert remaining(lambda: stages(quick.path)) == []
     assert quick.names() == sorted([*map(str, range(1000)), "x"])
 
 
 def test_hanging_committer_is_killed(holes):
-    """The test build can have less patience."""
+    """The test build accepts shorter deadlines."""
     folder = Folder(holes, holes.json)
     code = "for n in range(2000): open(f'/data/{n}', 'w').write('x' * 10000)"
     p = holes.popen("run", "--json", "--disk", "200M", "--memory", "1G", "--mount", f"{folder.path}:/data:rw", "-c", code, env={"REMIT_DEADLINES": "commit=3000"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -937,7 +937,7 @@ def test_other_runs_are_served_during_commit(remit):
         code = "for n in range(500): open(f'/data/{n}', 'wb').write(bytes(100_000))"
         slow = remit.popen("run", "--disk", "200M", "--memory", "1G", "--mount", f"{folder.path}:/data:rw", "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         await_stage(slow, folder.path)
-        # Who builds a jail has its keeper's name as well, for a moment.
+        # A process that builds a jail also has the keeper's name, for a moment.
         (committer,) = keeper.until(lambda: found if len(found := [pid for pid in children(keeper.pid) if name_of(pid) == "remit"]) == 1 else None)
         os.kill(committer, signal.SIGSTOP)
         try:

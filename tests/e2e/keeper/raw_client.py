@@ -1,9 +1,10 @@
-"""A conn that says what it is told to, by whom it is told.
+"""A client that sends given frames to a keeper. It runs as the keeper's user.
 
     raw_client.py SOCKET PROTOCOL NUMBERS SENT...
 
-NUMBERS is a JSON object with the numbers of frames. Each SENT is sent at once: a JSON list of frames, which are lists of a
-name and a text. Then all is read until a result or the end. Printed is a JSON list with the names that came for each.
+NUMBERS is a JSON object with the numbers of the frames. Each SENT is a JSON list of frames, which are lists of a name
+and a text; its frames are sent together, and then everything is read until a result or the end of the connection.
+Prints a JSON list: for each SENT, the names of the frames that were received.
 """
 
 import json

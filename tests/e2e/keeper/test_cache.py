@@ -1,4 +1,5 @@
-"""Runs where the cache cannot be written or must not be believed: they go on without it, and doctor names the cost."""
+"""Runs with a cache that cannot be written or cannot be trusted: they work without it, and `remit doctor` reports
+the cost."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def mounted(folder: pathlib.Path, options: str) -> collections.abc.Iterator[None
     try:
         yield
     finally:
-        # A keeper of a run that has just ended may still have a file open.
+        # A keeper that has just finished its run may still have a file open.
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
@@ -41,7 +42,7 @@ def home_is_a_device(remit: Remit, folder: pathlib.Path) -> dict:
 def foreign_home(remit: Remit, folder: pathlib.Path) -> dict:
     shutil.chown(folder, 1, 1)
     folder.chmod(0o755)
-    if remit.by_root:  # modes do not bind root: what another user owns must not be believed
+    if remit.by_root:  # root may write anywhere, so the cache of another user must not be trusted
         (folder / ".cache" / "remit").mkdir(parents=True)
         shutil.chown(folder / ".cache" / "remit", 1, 1)
     return {"HOME": str(folder)}
@@ -82,7 +83,7 @@ def check_runs(remit: Remit, env: dict) -> None:
 
 
 def check_doctor(remit: Remit, env: dict) -> str:
-    """Doctor works as well; the reason it gives for having no cache."""
+    """Check that `remit doctor` works, and return its reason for having no cache."""
     text = remit("doctor", env=env)
     assert text.returncode == 0 and "no   cache" in text.stdout, text
     cache = json.loads(remit("doctor", "--json", env=env).stdout)["cache"]
@@ -102,7 +103,7 @@ def test_run_works_without_cache(remit, folder, place):
 @pytest.mark.parametrize("options", ["ro", "size=4k,nr_inodes=2,mode=777", "size=8k,mode=777", "size=96k,mode=777"])
 def test_run_works_if_cache_disk_is_full_or_read_only(remit, folder, options):
     if os.geteuid() != 0:
-        skip_or_fail("only root mounts")
+        skip_or_fail("only root can mount")
     place = folder / "mounted"
     with mounted(place, options):
         env = {"XDG_CACHE_HOME": str(place)}
@@ -111,7 +112,7 @@ def test_run_works_if_cache_disk_is_full_or_read_only(remit, folder, options):
 
 
 def test_run_works_with_read_only_cache(remit, folder):
-    """What is there is used, and what cannot be added is left out."""
+    """What the cache has is used, and nothing is added."""
     env = {"XDG_CACHE_HOME": str(folder)}
     check_runs(remit, env)
     (answer,) = (folder / "remit").glob("python-*/answer.json")
@@ -134,7 +135,7 @@ def test_tiers_without_namespaces_need_no_cache(remit):
 
 @pytest.mark.parametrize("others", ["writable by the group", "owned by another"])
 def test_cache_writable_by_others_is_not_trusted(remit, folder, others):
-    """Control: as long as it is private, what it says is believed."""
+    """Control: a private cache with the same content is trusted."""
     env = {"XDG_CACHE_HOME": str(folder)}
     check_runs(remit, env)
     own = folder / "remit"
@@ -147,7 +148,7 @@ def test_cache_writable_by_others_is_not_trusted(remit, folder, others):
     assert python() == "/planted"
     if others == "owned by another":
         if os.geteuid() != 0:
-            skip_or_fail("only root gives files away")
+            skip_or_fail("only root can change a file's owner")
         shutil.chown(own, 1, 1)
         own.chmod(0o755)
         answer.parent.chmod(0o755)

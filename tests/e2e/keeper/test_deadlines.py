@@ -1,4 +1,5 @@
-"""No machine is too slow to be right: a missed deadline is "busy" and named, and never "internal"."""
+"""A slow machine never causes a wrong result: a missed deadline gives status `busy` with the deadline's name, and
+never `internal`."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from shared_keeper import SharedKeeper, family, is_alive
 from waiting import PATIENCE, until
 
 TABLE = re.findall(r'\.name = "(\w+)",(?:\s*/\*.*?\*/)?\s*\.ms = (\d+)', (ROOT / "src" / "base" / "deadline.c").read_text(), re.S)
-# The validator takes a while for it.
+# Code that takes the validator some time
 LONG = "import socket\nx = (" + "[1, 2, 3],\n" * 20_000 + ")"
 
 
 def short(name: str, ms: int = 500) -> dict[str, str]:
-    """For the test build: this deadline is missed soon."""
+    """Environment that makes the test build miss this deadline soon."""
     return {"REMIT_DEADLINES": f"{name}={ms}"}
 
 
@@ -52,7 +53,8 @@ def busy_processes(keeper: SharedKeeper, idle: dict[int, int]) -> list[int]:
 
 @pytest.mark.parametrize("flags", [(), ("--preset", "landlock"), ("--tier", "static")])
 def test_rejection_reaches_keeper_that_reads_after_runner_left(remit, flags):
-    """The runner waits 200 ms for its keeper, and leaves. If another child ended before, the keeper may see both ends first."""
+    """The runner waits 200 ms for its keeper and then exits. If another child ended before, the keeper may see both
+    ends first."""
     keeper = SharedKeeper(remit)
     code = remit.file("long.py", LONG)
     try:
@@ -62,10 +64,10 @@ def test_rejection_reaches_keeper_that_reads_after_runner_left(remit, flags):
         zygote = keeper.zygote()["pid"]
         idle = {pid: processor_ticks(pid) for pid in family(keeper.pid)}
         run = remit.popen("run", "--json", *flags, "--block-import", "socket", code, env=keeper.env, stdout=subprocess.PIPE)
-        checks = until(lambda: busy_processes(keeper, idle), "nobody checks the code")[-1]
+        checks = until(lambda: busy_processes(keeper, idle), "no process checks the code")[-1]
         keeper.process.send_signal(signal.SIGSTOP)
         os.kill(zygote, signal.SIGKILL)
-        until(lambda: not is_alive(checks), "the runner does not leave")
+        until(lambda: not is_alive(checks), "the runner does not exit")
         keeper.process.send_signal(signal.SIGCONT)
         out, _ = run.communicate(timeout=PATIENCE)
         assert json.loads(out)["status"] == "rejected", out
@@ -74,7 +76,7 @@ def test_rejection_reaches_keeper_that_reads_after_runner_left(remit, flags):
         keeper.close()
 
 
-# ---- deadlines that are missed ----
+# ---- missed deadlines ----
 
 
 def test_late_probe_is_busy_and_not_cached(holes):
@@ -132,7 +134,8 @@ def test_session_that_does_not_stop_for_commit_reports_why(holes):
         client.leave()
 
 
-# Its quota of keys is used up; then what it is told to run. Keys of earlier processes count until the kernel has collected them.
+# Uses up the user's key quota, then runs a command. Keys of earlier processes count until the kernel has collected
+# them.
 WITHOUT_KEYS = """
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -150,7 +153,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def test_uncollected_keyrings_are_busy(holes):
-    """As a separate user, whose quota no other test needs."""
+    """Runs as a separate user, whose quota no other test needs."""
     if os.uname().machine != "x86_64" or os.geteuid() != 0:
         skip_or_fail("the program has the system call numbers of x86-64, and only root can become another user")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whatever dies, and whenever: a clear error or a clean end, and nothing is left."""
+"""Whichever process dies at whatever moment: the caller gets a clear error or a clean end, and nothing is left."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def check_clean(remit):
 
 
 def is_sleeping(pid):
-    """It has printed. Only root sees it."""
+    """Whether the process has printed and sleeps. Only root can read this."""
     try:
         return os.geteuid() != 0 or "nanosleep" in pathlib.Path(f"/proc/{pid}/wchan").read_text()
     except OSError:
@@ -34,8 +34,8 @@ def is_sleeping(pid):
 
 
 def started(remit, *flags):
-    remit.json("pass")  # the machine is known: the keeper's first child is a jail
-    # A timeout that no test waits for, unless it gives one.
+    remit.json("pass")  # probes the machine first, so that the keeper's first child is a jail
+    # No test waits for this timeout, unless it sets another.
     flags = ("--timeout", "300s", *flags)
     p = remit.popen("run", "--json", *flags, "-c", SLEEP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
@@ -46,7 +46,7 @@ def started(remit, *flags):
         return pids[1:] if len(pids) == 4 and is_sleeping(pids[3]) else []
 
     keeper, init, code = until(all_below)
-    time.sleep(0 if os.geteuid() == 0 else 1)  # only root sees when it sleeps
+    time.sleep(0 if os.geteuid() == 0 else 1)  # only root can read whether it sleeps
     return p, keeper, init, code
 
 
@@ -136,7 +136,7 @@ def test_death_at_any_moment_of_start_leaves_nothing(remit, victim):
     remit.json("pass")
     for _ in range(25):
         p = remit.popen("run", "--json", "-c", "print(1)", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0, 0.025))  # another moment each time
+        time.sleep(rng.uniform(0, 0.025))  # another moment in each round
         pid = p.pid
         for _ in range({"caller": 0, "keeper": 1, "init": 2}[victim]):
             pid = next(iter(children(pid)), None) if pid else None
@@ -152,7 +152,7 @@ def test_death_at_any_moment_of_start_leaves_nothing(remit, victim):
 
 
 def test_shared_keeper_serves_fifty_clients_at_once(any_remit, stage):
-    """One keeper, fifty doors at a time: each gets its answer."""
+    """Each client gets its answer."""
     keeper = SharedKeeper(any_remit)
     answers = []
 
@@ -193,7 +193,7 @@ def test_shared_keeper_serves_only_its_user(stage):
 
 
 def test_read_root_swapped_during_start_is_never_another_folder(remit):
-    """Either the folder that was there or a refusal: never another one."""
+    """The jail has one of the two folders, or the run is refused."""
     good = remit.file("swap/good/who", "good").parent
     evil = remit.file("swap/evil/who", "evil").parent
     for path in (good.parent, good, evil):
@@ -224,7 +224,7 @@ def test_read_root_swapped_during_start_is_never_another_folder(remit):
 
 
 def test_keeper_without_memory_fails_and_does_not_hang(remit):
-    """An address space too small for the keeper is an error of ours, not a hang."""
+    """An address space that is too small for the keeper gives an error."""
     limit = f'ulimit -v 40000; exec "$@"'
     done = subprocess.run(
         ["sh", "-c", limit, "sh", *remit.argv("run", "--json", "--stdin-max", "1G", "-c", "import sys; print(len(sys.stdin.read()))")],

@@ -1,4 +1,4 @@
-"""A shared keeper at its usual place: found, used, asked, activated."""
+"""A shared keeper at its default path: how it is found, used, queried and activated."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from shared_keeper import SharedKeeper
 
 @pytest.fixture
 def runtime(remit):
-    """A runtime folder of this user."""
+    """A runtime folder for this user."""
     folder = remit.folder / f"runtime-{os.urandom(4).hex()}"
     folder.mkdir(mode=0o700)
     remit.own(folder)
@@ -22,7 +22,7 @@ def runtime(remit):
 
 
 class UsualKeeper(SharedKeeper):
-    """It is told no path."""
+    """A keeper started without a path."""
 
     def __init__(self, remit, runtime):
         self.remit = remit
@@ -129,7 +129,7 @@ def test_socket_passed_by_systemd_is_used(remit, runtime):
         finally:
             keeper.terminate()
             assert keeper.wait(timeout=60) == 0
-    assert path.exists()  # it is systemd's
+    assert path.exists()  # the socket belongs to systemd
 
 
 def test_batch_uses_shared_keeper(usual):
@@ -147,7 +147,7 @@ WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
 
 
 def frames_received(keeper, *sent):
-    """What a door hears of a keeper that is sent these, each time."""
+    """Return the frames that a client receives for each group of frames it sends."""
     script = (ROOT / "tests" / "e2e" / "keeper" / "raw_client.py").read_text()
     argv = [PYTHON, "-c", script, keeper.path, str(PROTOCOL), json.dumps(frame_numbers()), *map(json.dumps, sent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120, **keeper.remit.identity())

@@ -1,4 +1,4 @@
-"""A client, a keeper and a runtime folder of different releases: one sentence says what to do."""
+"""A client, a keeper and a runtime folder of different releases: one sentence tells the user what to do."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from session_client import SessionClient
 from shared_keeper import SharedKeeper
 from waiting import until
 
-# What releases without a protocol answer to a frame that has one.
+# What releases without a protocol number answer to a frame that has one
 REFUSED = {"status": "internal", "remit_exit_code": 125, "error": {"name": "protocol", "value": "frame of unknown type 2"}}
 
 
 def unread_bytes(sender: socket.socket) -> int:
-    """What the other end has still to read (unix(7), SIOCOUTQ)."""
+    """The number of bytes that the peer has not read yet (unix(7), SIOCOUTQ)."""
     return struct.unpack("i", fcntl.ioctl(sender, termios.TIOCOUTQ, bytes(4)))[0]
 
 
 class OtherKeeper(FakeKeeper):
-    """Understands no frame of ours, and says so in pieces."""
+    """A keeper that does not know this release's frames, and answers in pieces."""
 
     version = "0.0.9"
 
@@ -40,7 +40,7 @@ class OtherKeeper(FakeKeeper):
             whole = struct.pack("<IB3x", len(text), self.frames["RESULT"]) + text
             for piece in (whole[:3], whole[3:40], whole[40:]):
                 conn.sendall(piece)
-                until(lambda: not unread_bytes(conn))  # each comes alone
+                until(lambda: not unread_bytes(conn))  # each piece arrives alone
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_other_release_with_same_protocol_works(remit):
     keeper.listener.close()
 
 
-# ---- a keeper of this protocol that sends half a result ----
+# ---- a keeper of the same protocol that sends an incomplete result ----
 
 
 @pytest.mark.parametrize("member", ["enforcement", "status", "reported", "usage", "remit_version"])
@@ -161,7 +161,7 @@ def answer(keeper, name: str, protocol: int, payload: str = "") -> tuple[str, in
 
 @pytest.mark.parametrize("protocol", [0, PROTOCOL + 1])
 def test_client_of_other_release_is_refused_with_remedy(keeper, protocol):
-    """By a result that the first release understood, whatever frame comes first."""
+    """The refusal is a result that the first release understood, whichever frame the client sends first."""
     for name, payload in (("POLICY", "{}"), ("JOB", "name\x01"), ("OPEN", ""), ("INSTRUCTIONS", "run"), ("START", "")):
         kind, reply_protocol, result = answer(keeper, name, protocol, payload)
         assert (kind, reply_protocol, result["status"]) == ("RESULT", 0, "refused")

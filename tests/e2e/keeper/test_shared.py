@@ -1,5 +1,5 @@
-"""What a fork shares, and what children of one zygote must not: the table of
-SECURITY.md, a test for each row."""
+"""What a fork shares, and what children of one zygote must not share: one test for each row of the table in
+SECURITY.md."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from conftest import PYTHON, make_remit, users
 from shared_keeper import SharedKeeper
 
-# A module that has used everything random before the fork: what it leaves in
-# memory must be of no use to a child.
+# A module that has used every source of randomness before the fork. The state that it leaves in memory must be of no
+# use to a child.
 USED = """
 import ctypes, multiprocessing, os, random, secrets, ssl, tempfile, uuid
 import numpy
@@ -27,7 +27,7 @@ STATE = (random.random(), numpy.random.random(), numpy.random.default_rng().rand
 """
 C = "import ctypes; c = ctypes.CDLL(None); c.drand48.restype = ctypes.c_double; "
 
-# What every child must have of its own: how it is seen.
+# What must differ between children, and how a program shows it
 DISTINCT = {
     "random": "import random; print(random.random())",
     "a copied generator of random": "import random; print(random.getrandbits(64), random.gauss(0, 1))",
@@ -48,7 +48,7 @@ DISTINCT = {
     "lrand48": C + "print([c.lrand48() for _ in range(3)])",
 }
 
-# What children of one zygote do share, as documented.
+# What children of one zygote share, as documented
 SAME = {
     "the hash seed": "print(hash('remit'), hash(b'remit'))",
     "the layout of memory": "import ctypes; print(ctypes.cast(ctypes.CDLL('libc.so.6').getpid, ctypes.c_void_p).value)",
@@ -64,7 +64,7 @@ def keeper(request, stage):
 
 @pytest.fixture(scope="module")
 def python(keeper):
-    """An interpreter that can import `used`."""
+    """An interpreter that can import the module `used`."""
     venv = keeper.remit.folder / "venv-used"
     if not venv.exists():
         argv = [PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", venv]
@@ -95,7 +95,7 @@ def test_children_of_zygote_share_layout_until_it_is_replaced(keeper, what):
 
 
 def crash(keeper):
-    """One child breaks: its zygote is replaced at once."""
+    """Crash one child, which makes the keeper replace its zygote at once."""
     before = {z["pid"] for z in keeper.status()["zygotes"]}
     result = keeper.warm("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert result["signal"] == signal.SIGSEGV
@@ -127,7 +127,7 @@ def test_thousand_runs_repeat_no_random_value(keeper, python):
         assert len(set(column)) == 1000, column[:3]
 
 
-# ---- what a child finds in itself ----
+# ---- the state that a child finds ----
 
 LOOK = r"""
 import atexit, ctypes, gc, json, os, signal, sys, threading
@@ -172,7 +172,7 @@ MODULES_OF_ZYGOTE = {"reseed", "records", "runner", "_remit"}
 
 @pytest.fixture(scope="module")
 def cold_and_warm(keeper):
-    """From a cold start and from a warm one."""
+    """What LOOK prints in a cold run and in a warm one."""
     cold = keeper.remit.json(LOOK)
     assert cold["start"] == "cold" and cold["status"] == "ok", cold
     warm = keeper.warm(LOOK)
@@ -203,7 +203,7 @@ def test_warm_environment_is_that_of_policy(keeper):
 
 
 def test_zygote_s_arguments_cannot_be_read_from_proc(keeper):
-    """/proc is not there at all: neither environ nor cmdline can be read."""
+    """/proc does not exist in the jail, so neither environ nor cmdline can be read."""
     code = "import os\nfor n in ('environ', 'cmdline'):\n    try: print(open('/proc/self/' + n).read())\n    except OSError as e: print(type(e).__name__)"
     assert keeper.warm(code)["stdout"] == "FileNotFoundError\nFileNotFoundError\n"
 
@@ -329,7 +329,7 @@ def both_ways(keeper, code, *flags):
     cold = keeper.remit.json(code, *flags, **more)
     assert cold["start"] == "cold"
     warm = keeper.warm(code, *flags, **more)
-    # Addresses of objects are nobody's promise.
+    # Addresses of objects may differ
     return [{k: re.sub("0x[0-9a-f]+", "0x", json.dumps(r[k])) for k in SEEN} for r in (cold, warm)]
 
 
@@ -350,7 +350,7 @@ FORKS = {
 
 @pytest.mark.parametrize("name", FORKS)
 def test_program_with_processes_ends_the_same_cold_and_warm(stage, name):
-    """For root such plans are cold, as documented."""
+    """Only for an ordinary user: root's plans with subprocesses are always cold, as documented."""
     keeper = SharedKeeper(make_remit("user", stage))
     flags = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
     cold, warm = both_ways(keeper, FORKS[name], *flags)

@@ -1,4 +1,4 @@
-"""Warm starts: who may have which child, and what happens when one of them dies."""
+"""Warm starts: which run may have which child, and what happens when a process dies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def keeper(remit):
 
 @pytest.fixture
 def user_keeper(stage):
-    """For what is warm for an ordinary user only."""
+    """A keeper of an ordinary user, for plans that are warm only then."""
     keeper = SharedKeeper(make_remit("user", stage))
     yield keeper
     keeper.close()
@@ -59,7 +59,7 @@ def in_background(keeper, code, *flags, stdin=subprocess.DEVNULL):
 
 @contextlib.contextmanager
 def running(keeper):
-    """A warm run that goes on until it is answered for, or for as long as this."""
+    """A warm run that lasts until it gets a line of input, or until the block ends."""
     flags = ("--timeout", "300")
     keeper.await_child(*flags)
     with in_background(keeper, "input(); print('untouched')", *flags, stdin=subprocess.PIPE) as run:
@@ -79,7 +79,7 @@ def is_untouched(run) -> bool:
     return (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "untouched\n")
 
 
-# ---- whose child ----
+# ---- which run gets which child ----
 
 
 def test_building_jails_keeps_keeper_s_standard_descriptors(keeper):
@@ -153,7 +153,7 @@ def test_change_inside_read_root_is_visible_to_warm_child(keeper):
     assert keeper.warm(code, "--read", file.parent)["stdout"] == "new\n"
 
 
-# ---- what one run does to others ----
+# ---- effects of one run on others ----
 
 
 def test_crash_replaces_zygote_and_spares_other_runs(keeper):
@@ -168,7 +168,7 @@ def test_crash_replaces_zygote_and_spares_other_runs(keeper):
 
 
 def test_child_of_crashed_zygote_is_not_used(keeper):
-    """A zygote is replaced when it is two seconds old."""
+    """A crash replaces only a zygote that is at least two seconds old."""
     for _ in range(3):
         old = keeper.warm(HASH)["stdout"]
         before = keeper.zygote()["pid"]
@@ -190,7 +190,7 @@ def test_memory_exhaustion_spares_zygote_and_other_runs(keeper):
 
 
 def test_usage_of_run_is_not_reported_for_next(keeper):
-    """Groups are used again; what is counted there begins anew."""
+    """Cgroups are reused, and their counters restart at zero."""
     flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
     threads = "import threading, time; [threading.Thread(target=time.sleep, args=(0.1,)).start() for _ in range(7)]"
     heavy = {"x = bytes(range(256)) * (400 << 10)": "ok", threads: "ok", "x = bytearray(1 << 30)": "memory_limit"}
@@ -204,17 +204,17 @@ def test_usage_of_run_is_not_reported_for_next(keeper):
 
 
 def test_run_in_group_of_killed_run_survives(keeper):
-    """The kernel kills what comes into a group that was killed."""
+    """The kernel may still kill a process that enters a cgroup whose processes were killed."""
     for _ in range(6):
         result = keeper.json("import os, time\nif os.fork() == 0: time.sleep(60)\nprint(1)", *SUBPROCESS)
         assert (result["status"], result["stdout"]) == ("ok", "1\n"), result
 
 
 def test_signals_do_not_end_pid_1(keeper):
-    """Not those that its keeper handles; a terminal sends them to all."""
+    """Not even the signals that the keeper handles: a terminal sends those to all processes."""
 
     def waiting():
-        """All pids 1. None is spent, and none is more than the pool always has."""
+        """All processes with pid 1, once each waits in a full pool."""
         found = [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
         return found if keeper.is_full() and len(found) == sum(p["waiting"] for p in pools(keeper).values()) else None
 
@@ -222,12 +222,12 @@ def test_signals_do_not_end_pid_1(keeper):
     for pid in inits:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
             os.kill(pid, number)
-    time.sleep(0.3)  # nothing happens
+    time.sleep(0.3)  # no process may end
     assert [name_of(pid) for pid in inits] == ["remit-init"] * len(inits)
 
 
 def test_pid_1_has_nothing_of_keeper_s_memory(keeper):
-    """It begins as a copy of the keeper, which has another run's input just then."""
+    """Each pid 1 starts as a copy of the keeper, which at that moment has the input of another run."""
     needle = "".join(("input-of-", "another-tenant\n"))
     others = ("--processes", "7")
 
@@ -236,7 +236,7 @@ def test_pid_1_has_nothing_of_keeper_s_memory(keeper):
 
     with in_background(keeper, "import time; time.sleep(300)", "--timeout", "300", stdin=subprocess.PIPE) as run:
         try:
-            run.stdin.write(needle * 50000)  # more than the pipe into the jail holds
+            run.stdin.write(needle * 50000)  # more than the pipe into the jail can buffer
             run.stdin.flush()
             keeper.until(lambda: keeper.status()["running"] == 1)
             keeper.until(lambda: memory_has(keeper.pid, needle.encode()))
@@ -271,7 +271,7 @@ os._exit(0)
 
 
 def test_program_that_forges_its_end_spares_other_runs(keeper):
-    """It says that it is done, is answered, and dies before it is killed."""
+    """It claims to be done, gets an answer, and dies before it is killed."""
     flags = ("--preload", "decimal")
     results = []
 
@@ -315,7 +315,7 @@ def test_zygote_killed_during_run_spares_run(keeper):
 
 
 def test_hanging_zygote_is_replaced(keeper):
-    """Stopped from outside, as a deadlock in a fork would stop it."""
+    """The zygote is stopped, which has the same effect as a deadlock in a fork."""
     keeper.await_child()
     before = keeper.zygote()["pid"]
     os.kill(before, signal.SIGSTOP)
@@ -337,7 +337,7 @@ def test_hanging_zygote_dies_with_its_keeper(remit):
 
 
 def test_zygote_killed_repeatedly_under_load_fails_no_run(keeper):
-    """Also while it starts and while it forks: every run has its answer."""
+    """Even while it starts and while it forks, every run gets its result."""
     keeper.await_child()
     rng, stop, results = random.Random(7), threading.Event(), []
 
@@ -350,7 +350,7 @@ def test_zygote_killed_repeatedly_under_load_fails_no_run(keeper):
         t.start()
     for _ in range(40):
         kill_zygotes(keeper)
-        time.sleep(rng.uniform(0, 0.2))  # another moment each time
+        time.sleep(rng.uniform(0, 0.2))  # another moment in each round
     stop.set()
     for t in threads:
         t.join()
@@ -359,7 +359,7 @@ def test_zygote_killed_repeatedly_under_load_fails_no_run(keeper):
 
     def no_extra_process_is_left() -> bool:
         waiting = sum(pool["waiting"] for pool in pools(keeper).values())
-        return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the proxy launcher
+        return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # one pid 1 and one child for each waiting jail, the zygote and the proxy launcher
 
     keeper.until(no_extra_process_is_left)
 
@@ -425,7 +425,7 @@ HANGS = ("hangs", "import time; time.sleep(600)")
 
 
 def test_preload_module_that_hangs_twice_is_refused_by_name(holes):
-    """Once it may have been the machine."""
+    """The first time it may have been the machine's load."""
     python = venv_with(holes, "venv-hangs", *HANGS)
     keeper = SharedKeeper(holes, env={"REMIT_DEADLINES": "import=2000"})
     first = keeper.json("print('ran')", "--python", python, "--preload", "hangs")
@@ -436,7 +436,7 @@ def test_preload_module_that_hangs_twice_is_refused_by_name(holes):
 
 
 def test_preload_module_that_hangs_in_forks_is_refused_by_name(any_remit):
-    """When all is imported and practised: as a lock would, that was taken for ever."""
+    """It hangs after the import and the warm-up, as with a lock that is never released."""
     text = "import gc, os, time\nos.register_at_fork(before=lambda: gc.get_freeze_count() and time.sleep(600))"
     python = venv_with(any_remit, "venv-never-forks", "never_forks", text)
     error = any_remit.json("print('ran')", "--python", python, "--preload", "never_forks")["error"]
@@ -444,7 +444,7 @@ def test_preload_module_that_hangs_in_forks_is_refused_by_name(any_remit):
 
 
 def test_preload_library_that_hangs_in_forks_leaves_no_process(remit):
-    """Its handler is called by the C library's fork, in who forks for the zygote."""
+    """The C library's fork calls the handler, in the process that forks for the zygote."""
     name = f"never_forks_by_{remit.label}"
     text = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.__register_atfork(libc.pause, None, None, None)"
     python = venv_with(remit, "venv-never-forks-in-c", name, text)
@@ -464,7 +464,7 @@ def test_hanging_preload_module_does_not_delay_other_runs(keeper):
 
 
 def test_warm_up_leaves_threads_unchanged(remit):
-    """What is registered for the end of all threads is not called before."""
+    """Functions registered for the end of all threads are not called early."""
     code = (
         "import threading, time\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
@@ -497,7 +497,7 @@ def test_preloaded_module_cannot_leave_descriptors(remit):
 
 
 def test_preloaded_module_may_use_temporary_folder(remit):
-    """matplotlib does; and nothing of it is in the jail."""
+    """matplotlib does. Its files are not in the jail."""
     text = "import tempfile\nwith tempfile.NamedTemporaryFile('w+') as f: place = f.name\n"
     python = venv_with(remit, "venv-uses", "uses_tmp", text)
     code = "import os, uses_tmp; print(os.path.dirname(uses_tmp.place), os.path.exists(uses_tmp.place))"
@@ -510,11 +510,11 @@ def test_first_run_with_preload_is_warm(remit):
     assert (result["start"], result["stdout"]) == ("warm", "True\n")
 
 
-# ---- Python changes ----
+# ---- the interpreter changes ----
 
 
 def other_python() -> str:
-    """An interpreter that is not Debian's, if there is one."""
+    """An interpreter other than Debian's, or an empty string."""
     import glob
 
     found = sorted(glob.glob("/root/.pyenv/versions/3.1[0-9].*/bin/python3.1[0-9]"))
@@ -523,7 +523,7 @@ def other_python() -> str:
 
 
 def test_replaced_interpreter_is_not_used_again(stage):
-    """`python` is a link that leads to another program after the upgrade."""
+    """`python` is a link that leads to another program after an upgrade."""
     if "root" not in users() or not other_python():
         skip_or_fail("needs two interpreters, which belong to root")
     keeper = SharedKeeper(make_remit("root", stage))
@@ -544,7 +544,7 @@ def version_of(python) -> str:
 
 
 def test_replaced_interpreter_file_gets_new_zygote(keeper):
-    """The same program in a new file, as an upgrade leaves it."""
+    """The same program in a new file, as after an upgrade."""
     venv = keeper.remit.folder / "venv-upgraded"
     argv = [PYTHON, "-m", "venv", "--without-pip", "--copies", venv]
     subprocess.run(argv, check=True, env=keeper.remit.env(), **keeper.remit.identity())
@@ -584,7 +584,7 @@ def test_killed_keeper_takes_all_its_processes_with_it(remit):
     with running(keeper) as run:
         keeper.until(keeper.is_full)
         family = keeper.family()
-        assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
+        assert len(family) >= 5  # a zygote, and at least twice a pid 1 and a child
         keeper.process.kill()
         keeper.process.wait()
         assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []
@@ -605,7 +605,7 @@ def test_cgroup_of_dead_keeper_in_other_group_is_found(stage):
     try:
         keeper = SharedKeeper(remit, preexec_fn=lambda: (other / "cgroup.procs").write_text("0"))
         keeper.await_child()
-        assert list(other.glob("remit-*"))  # later, others who clean up may have been here
+        assert list(other.glob("remit-*"))  # later the cleanup of another test may have removed it
         keeper.process.kill()
         keeper.process.wait()
         assert remaining(lambda: (other / "cgroup.procs").read_text()) == ""
@@ -617,7 +617,7 @@ def test_cgroup_of_dead_keeper_in_other_group_is_found(stage):
 
 
 def test_waiting_run_takes_space_of_other_pools(any_remit):
-    """Pools that fill the keeper give way at once, not when they are idle."""
+    """Pools that fill the keeper give way at once, and not only when they are idle."""
     keeper = SharedKeeper(any_remit)
     jobs = any_remit.file("jobs.jsonl", "".join(f'{{"id": {i}, "code": "print(1)"}}\n' for i in range(64)))
     others = [("--processes", str(n)) for n in range(10, 15)]
@@ -629,7 +629,7 @@ def test_waiting_run_takes_space_of_other_pools(any_remit):
 
     def is_without_child() -> bool:
         keeper.json("pass", *mine)
-        time.sleep(0.05)  # the pools are filled again
+        time.sleep(0.05)  # time for the pools to fill again
         pools = keeper.status()["pools"]
         return pools[-1]["waiting"] == 0 and sum(p["waiting"] for p in pools) == 128
 
@@ -641,28 +641,28 @@ def test_waiting_run_takes_space_of_other_pools(any_remit):
             keeper.json("pass", *flags)
         while not is_without_child():
             if time.monotonic() - used > 10:
-                return False  # idle pools shrink then
+                return False  # idle pools shrink after this time, so the attempt shows nothing
         batch(mine)
         return time.monotonic() - used < 10
 
     with contextlib.closing(keeper):
         keeper.await_child(*mine)
-        # A busy machine may need longer for all this: it is tried until others leave it the processors.
-        until(pools_give_way_before_idle, "no try was quick enough to tell", seconds=400)
+        # On a busy machine this may take longer. Try until an attempt is fast enough.
+        until(pools_give_way_before_idle, "no attempt was fast enough to show it", seconds=400)
 
 
 def test_keeper_ends_at_once_while_building_jails(remit):
-    """SIGTERM while jails are built and joined: nobody that it does not know
-    of yet keeps it waiting."""
+    """Send SIGTERM while jails are built and joined. A process that the keeper does not know yet must not delay its
+    end."""
     rng = random.Random(3)
     for _ in range(15):
         keeper = SharedKeeper(remit)
         keeper.await_child()
         clients = [in_background(keeper, "pass") for _ in range(4)]
-        time.sleep(rng.uniform(0, 0.1))  # another moment each time
+        time.sleep(rng.uniform(0, 0.1))  # another moment in each round
         family = keeper.family()
         keeper.process.send_signal(signal.SIGTERM)
-        assert keeper.process.wait(timeout=25) == 0  # a jail has 30 s to begin
+        assert keeper.process.wait(timeout=25) == 0  # a jail may take 30 s to start
         for client in clients:
             client.communicate(timeout=60)
         assert remaining(lambda: [pid for pid in family if is_alive(pid)]) == []  # noqa: B023

@@ -1,5 +1,6 @@
 /*
- * A door is kept for the next run if all was reason over it, and only then.
+ * A connection is kept for the next run if the keeper has answered completely,
+ * and only then.
  */
 #include <dirent.h>
 #include <remit.h>
@@ -51,7 +52,7 @@ check(const char *what, struct remit_job *job, const char *code,
 		fail(what, now);
 }
 
-/* It has nothing of what others had over the same door. */
+/* The job must find nothing of earlier jobs on the same connection. */
 static void
 check_plain(const char *what, int more)
 {
@@ -85,7 +86,7 @@ check_full_job(int more)
 	job.file_count = 1;
 	job.timeout_ms = 60000;
 	job.policy_json = "{\"env\": {\"LEFT\": \"1\"}}";
-	check("with all that a job can have", &job,
+	check("with everything that a job can have", &job,
 	      "import os, sys\n"
 	      "assert sys.argv == ['laden.py', 'one'], sys.argv\n"
 	      "assert input() == 'input' and os.listdir() == ['left']\n"
@@ -93,7 +94,9 @@ check_full_job(int more)
 	      "ok", more);
 }
 
-/* The program is over, and half of its output still on the way. */
+/*
+ * Interrupts after the program has ended, while half of its output is unread.
+ */
 static void
 interrupt_late(void *user, enum remit_stream stream, const char *bytes,
 	       size_t len)
@@ -105,7 +108,7 @@ interrupt_late(void *user, enum remit_stream stream, const char *bytes,
 	pipe[2] += (int)len;
 	if (pipe[1] < 0)
 		return;
-	sleep(2); /* the run is over by now */
+	sleep(2); /* the run ends meanwhile */
 	if (write(pipe[1], "x", 1) != 1)
 		fail("pipe", "failed");
 	close(pipe[1]);
@@ -123,14 +126,16 @@ check_late(void)
 	job.interrupt_fd = ends[0];
 	job.on_output = interrupt_late;
 	job.user = ends;
-	check("interrupted when it was over", &job, "print('x' * 799999)", "ok",
-	      -2); /* our end of the pipe, and the door */
+	check("interrupted after its end", &job, "print('x' * 799999)", "ok",
+	      -2); /* this end of the pipe, and the connection */
 	if (ends[2] != 800000)
-		fail("interrupted when it was over", "output is missing");
+		fail("interrupted after its end", "output is missing");
 	close(ends[0]);
 }
 
-/* The first child: the other one is the shell that looks. */
+/*
+ * The keeper is the first child. The second one is the shell that lists them.
+ */
 static pid_t
 keeper(void)
 {
@@ -172,29 +177,29 @@ main(void)
 
 	if (remit_open(&remit, &opt, &err) < 0)
 		fail("open", err.message);
-	check_plain("the first makes one", 1);
+	check_plain("first job opens a connection", 1);
 	for (int i = 0; i < 5; i++)
-		check_plain("the next uses it", 0);
+		check_plain("next job uses it", 0);
 	check_full_job(0);
-	check_plain("and nothing of that is left", 0);
+	check_plain("job after a full one", 0);
 	check_late();
-	check_plain("after what was late", 1);
-	check("an error is an end like any other", &failing, "1 / 0", "error",
-	      0);
+	check_plain("job after a late interrupt", 1);
+	check("an error keeps the connection", &failing, "1 / 0", "error", 0);
 	memset(code, '#', sizeof(code) - 1);
-	check("longer than a socket takes", &long_one, code, "ok", 0);
+	check("longer than a socket's buffer", &long_one, code, "ok", 0);
 	refused.policy_json = "{\"no_such_field\": 1}";
-	check("refused before all was read", &refused, "1", "refused", -1);
-	check_plain("after it", 1);
+	check("refused before everything was read", &refused, "1", "refused",
+	      -1);
+	check_plain("job after a refused one", 1);
 	if (pipe(ends) < 0 || write(ends[1], "x", 1) != 1)
 		fail("pipe", "failed");
 	stopped.interrupt_fd = ends[0];
 	check("interrupted", &stopped, "while True: pass", "interrupted", -1);
-	check_plain("and the next is not", 1);
+	check_plain("job after an interrupted one", 1);
 	fed.stdin_fd = ends[0];
-	check("with input that went on", &fed,
+	check("with input that did not end", &fed,
 	      "import sys\nassert sys.stdin.read(1) == 'x'", "ok", -1);
-	check_plain("after that", 1);
+	check_plain("job after one with open input", 1);
 	close(ends[0]);
 	close(ends[1]);
 	check_loss();

@@ -1,4 +1,6 @@
-/* Files in and out through the library: from memory, from disk, to a folder. */
+/*
+ * Files in and out through the library: from memory, from disk, into a folder
+ */
 #include <remit.h>
 #include <stdio.h>
 #include <string.h>

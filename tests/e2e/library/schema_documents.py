@@ -1,4 +1,4 @@
-"""Schemas and values made by chance, and what the package jsonschema says of them: one JSON line each.
+"""Random schemas and values, and whether the package jsonschema accepts them: one JSON line each.
 
     schema_documents.py SEED COUNT
 """
@@ -70,7 +70,7 @@ def document(r):
     root = schema(r, 3, defs)
     root = root if isinstance(root, dict) else {"anyOf": [root]}
     if defs:
-        # No references among them: circles without an end are refused here and hang there.
+        # Definitions have no references to each other: Remit refuses endless cycles, and jsonschema hangs on them.
         root["$defs"] = {n: schema(r, 1) for n in defs}
     if "type" in root:
         root["type"] = "object"

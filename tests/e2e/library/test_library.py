@@ -1,4 +1,4 @@
-"""libremit, installed, as a C program meets it."""
+"""The installed libremit as a C program uses it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from conftest import ROOT
 
 @pytest.fixture(scope="session")
 def prefix(stage):
-    """An installation of the build."""
+    """An installation of this build."""
     build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
     destination = stage / "root"
     subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", destination], check=True)
@@ -48,7 +48,7 @@ def test_threads_share_one_handle(remit, prefix, stage):
 
 
 def test_thousand_runs_at_once_are_answered(remit, prefix, stage):
-    """All of them are queued at one keeper, and each gets its own answer."""
+    """One keeper queues all of them, and each gets its own result."""
     compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "threads.c", stage / "threads")
     done = run_as(remit, stage / "threads", "1000", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
@@ -66,7 +66,7 @@ def test_files_go_in_and_out_of_library(remit, prefix, stage):
     result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "of the disk"), folder).stdout)
     assert result["status"] == "ok" and [a["path"] for a in result["artifacts"]] == ["both"], result
     assert (folder / "both").read_bytes() == b"a\0bof the disk"
-    # Without a folder nothing leaves, and nothing is wrong.
+    # Without a folder nothing is exported, and that is not an error.
     result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "")).stdout)
     assert (result["status"], result["artifacts"], result["artifacts_skipped"]) == ("ok", [], []), result
     done = run_as(remit, stage / "files", remit.folder / "missing")
@@ -82,7 +82,7 @@ def test_installed_command_works(remit, prefix):
 
 
 def test_library_reports_missing_keeper(stage, prefix):
-    """No keeper to be found is an error, not an exit and not a print."""
+    """A missing keeper is an error: the library neither exits nor prints."""
     source = stage / "wrong.c"
     source.write_text(
         '#include <remit.h>\n#include <stdio.h>\nint main(void) { struct remit_options o = { .command_path = "/nowhere/remit" };'

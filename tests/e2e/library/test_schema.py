@@ -1,4 +1,4 @@
-"""Remit's checker of schemas, compared with the package jsonschema on documents made by chance."""
+"""Remit's schema checker, compared with the package jsonschema on random documents."""
 
 import collections
 import json
@@ -16,7 +16,7 @@ COUNT = 1500
 
 @pytest.fixture(scope="session")
 def other(stage):
-    """A Python that has the package."""
+    """A Python with the package installed."""
     folder = stage / "jsonschema"
     subprocess.run([PYTHON, "-m", "venv", folder], check=True)
     done = subprocess.run([folder / "bin" / "pip", "install", "-q", PACKAGE], capture_output=True, text=True)
@@ -36,5 +36,5 @@ def test_schema_checkers_agree(other, seed):
     assert len(lines) == len(answers) == COUNT * 6
     wrong = [(line, answer) for line, answer in zip(lines, answers) if answer != ("fits" if json.loads(line)["fits"] else "not")]
     assert not wrong, wrong[:3]
-    # Both answers are common, or nothing was compared.
+    # Both answers must be common, or nothing was compared.
     assert min(collections.Counter(answers)[v] for v in ("fits", "not")) > COUNT // 2

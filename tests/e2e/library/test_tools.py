@@ -18,13 +18,13 @@ WHERE = ("cold", "warm")
 
 @pytest.fixture(scope="session")
 def caller(prefix, stage):  # noqa: F811
-    """A program with tools of its own: tools.c."""
+    """The program tools.c, which has tools."""
     compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "tools.c", stage / "tools")
     return stage / "tools"
 
 
 class Runner:
-    """Runs with tools, by one user, at a private or a shared keeper."""
+    """Runs programs with tools, as one user, with a private or a shared keeper."""
 
     def __init__(self, remit, caller, env):
         self.remit = remit
@@ -61,7 +61,7 @@ def runner(request, remit, caller):
 
 @pytest.fixture
 def once(remit, caller):
-    """For what has nothing to do with where it runs."""
+    """A runner for tests that are the same cold and warm."""
     return Runner(remit, caller, {"REMIT_KEEPER": ""})
 
 
@@ -143,7 +143,7 @@ ERRORS = [
 
 
 def test_tool_errors_can_be_caught_and_name_their_tool(once):
-    """One run: each of them leaves the next call as it was."""
+    """In one run: no error affects the next call."""
     code = f"cases = {[case for case, _ in ERRORS]!r}\n" + """
 for case in cases:
     try: exec(case, globals())
@@ -169,7 +169,7 @@ def test_tool_results_are_json(once):
     values = [None, True, 0, -1, 1.5, 2**200, "", "ä\u0000\U0001f600", [], [[1]], {}, {"name": {"self": 1}}]
     result = once(f"for v in {values!r}:\n    if v != 2**200: assert echo(name=v, self=1) == dict(name=v, self=1), v\nprint('all')")
     assert result["stdout"] == "all\n", result
-    # A parameter may be called as call_tool's own.
+    # An argument may have the name of a parameter of call_tool.
     assert once("print(call_tool('echo', name=1, tool=2, self=3))")["stdout"] == "{'name': 1, 'tool': 2, 'self': 3}\n"
 
 
@@ -216,7 +216,7 @@ for f in lambda: echo(x="x" * 91), lambda: echo(x="x" * 92), lambda: large(bytes
         covers(remit, "tool_bytes", *enforced(result, "tool_bytes"), tier=tier)
 
 
-# The runner would wait its turn, so the frames are its own.
+# The program sends the frames itself, since the runner would wait for its turn.
 AT_ONCE = """
 for i in range(1, 8):
     head = b"id\\0%d\\0name\\0hangs\\0bytes\\x002\\0" % i
@@ -239,7 +239,7 @@ def test_concurrent_tool_calls_are_limited_and_queued(remit, caller, covers):
 
 
 def with_frames(code):
-    """A program that speaks to the keeper itself."""
+    """A program that sends frames to the keeper without the runner."""
     names = "".join(f"{name} = {number}\n" for name, number in frames())
     return names + "import os, struct\ndef frame(kind, payload): return struct.pack('<IB3x', len(payload), kind) + payload\n" + code
 
@@ -258,7 +258,7 @@ def test_wall_clock_pauses_during_tool_call(remit, caller, covers):
         result = runner("print(later(2500), later(ms=700))", timeout=3, tier=tier)
         assert (result["status"], result["stdout"]) == ("ok", "2500 700\n"), (tier, result)
         assert result["usage"]["tool_wait_ms"] >= 3150
-        # No longer than tool_wait in all.
+        # The pauses together last at most tool_wait.
         result = runner("print(later(1500), later(ms=60000))", timeout=3, tool_wait=1.8, tier=tier)
         assert (result["status"], result["stdout"]) == ("timeout", ""), (tier, result)
         assert 4700 <= result["usage"]["wall_ms"] < 30_000
@@ -285,7 +285,7 @@ def test_static_tier_calls_no_tool(remit, caller, covers):
         covers(remit, field, *enforced(result, field), tier="static")
 
 
-# The end and the call come together: nobody can be killed between them.
+# The end and the call are one write, so the program cannot be killed between them.
 AFTER_THE_END = """
 def call(number, text): return frame(CALL, b"id\\0%d\\0name\\0echo\\0bytes\\0%d\\0" % (number, len(text))) + frame(CALL_DATA, text)
 os.write(3, call(1, b'{"before": 1}'))
@@ -346,7 +346,7 @@ def test_session_cells_have_tools(runner):
         "", "3 4 20\n", "", "4\n", "", "True\n", "False 8 add(a, b)\n\nAdds two whole numbers.\n", "", "10\n",
     ], [r["stderr"] for r in results]  # fmt: skip
     assert [r["status"] for r in results] == ["ok"] * 4 + ["error"] + ["ok"] * 2 + ["timeout", "ok"]
-    # A cell's limits and usage are its own.
+    # Limits and usage are counted for each cell.
     assert results[1]["usage"]["tool_calls"] == 2 and results[0]["calls"][0]["arguments"] == {"a": 1, "b": 2}
 
 

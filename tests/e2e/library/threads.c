@@ -1,5 +1,5 @@
 /*
- * Many threads share one struct remit; each result must be its own.
+ * Many threads share one struct remit, and each gets its own result.
  */
 #include <pthread.h>
 #include <remit.h>

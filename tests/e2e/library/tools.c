@@ -1,18 +1,18 @@
 /*
- * A caller with tools, for tests: tools CODE POLICY [DENY|ONCE|RUN] prints the
- * result, and on stderr what was asked and called. tools --session POLICY
- * CELL... does the same for the cells of a session; a cell "reset" resets it.
+ * A program with tools, for tests: tools CODE POLICY [DENY|ONCE|RUN] prints the
+ * result, and on stderr each question and each call. tools --session POLICY
+ * CELL... does the same for the cells of a session; the cell "reset" resets it.
  *
  *	add(a, b)	adds, at once
- *	later(ms)	answers from a thread after so long
- *	meets(n, id)	answers its id, once n calls of it wait
- *	fails()		says why it failed
- *	hangs()		is never answered while the run lasts
- *	bytes()		answers what is no JSON
- *	large(bytes)	answers a text of so many bytes
- *	echo(...)	answers its arguments
- *	guarded(...)	the same, when it is allowed each time
- *	careful(...)	the same, when it is allowed the first time
+ *	later(ms)	returns from a thread after this time
+ *	meets(n, id)	returns its id when n calls of it wait
+ *	fails()		fails with a message
+ *	hangs()		does not return during the run
+ *	bytes()		returns bytes that are not JSON
+ *	large(bytes)	returns a text of this length
+ *	echo(...)	returns its arguments
+ *	guarded(...)	like echo, if each call is allowed
+ *	careful(...)	like echo, if the first call is allowed
  */
 #include <pthread.h>
 #include <remit.h>
@@ -61,7 +61,7 @@ wait_and_reply(void *arg)
 	struct wait w = *(struct wait *)arg;
 
 	free(arg);
-	usleep((useconds_t)w.ms * 1000); /* that is what it was asked for */
+	usleep((useconds_t)w.ms * 1000); /* as the test asked */
 	reply_number(w.call, w.ms);
 	return NULL;
 }
@@ -273,7 +273,7 @@ main(int argc, char **argv)
 	    remit_run(remit, &job, &result, &err) < 0)
 		return print_error(&err);
 	puts(remit_result_json(result));
-	/* Nobody hears it any more. */
+	/* The run has ended, so this reply has no receiver. */
 	if (hanging)
 		remit_tool_reply(hanging, "1", 1);
 	remit_result_free(result);

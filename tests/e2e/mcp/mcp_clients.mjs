@@ -1,6 +1,6 @@
-// A client of the Model Context Protocol as others wrote it, told by a line of JSON what to do:
+// A client of the Model Context Protocol by other authors, controlled by a line of JSON:
 // {client: "sdk" | "client", mode, command, args, url, headers, elicit, steps: [[what, argument, options], ...]}
-// For each step it prints a line: {ok} or {error}, with the progress that was told meanwhile.
+// For each step it prints a line, {ok} or {error}, with the progress that was reported meanwhile.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -37,7 +37,7 @@ async function transport() {
   return new StdioClientTransport({ command: want.command, args: want.args, env: process.env, stderr: 'inherit' });
 }
 
-const kept = {}; // of earlier answers: "$session" stands for the last handle
+const kept = {}; // of earlier answers: "$session" stands for the last session's handle
 const fill = (value) => JSON.parse(JSON.stringify(value ?? {}).replaceAll('"$session"', JSON.stringify(kept.session ?? null)).replaceAll('$uri', kept.uri ?? ''));
 
 const steps = {

@@ -1,4 +1,4 @@
-"""`remit mcp`: tools for models, by messages as the protocol has them."""
+"""`remit mcp`: tools for models, through the protocol's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import PYTHON
 from mcp_peer import ABILITIES, STATELESS, VERSION, Peer
 
 SLEEP = "import time\nprint('begun', flush=True)\ntime.sleep(60)"
-# How long it sleeps at most: the default policy's.
+# The default policy's timeout, after which SLEEP ends at the latest
 TIMEOUT = 30
 TOOLS = ["run_python", "reset_session", "close_session", "read_file", "write_file", "list_files", "get_policy"]
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -70,7 +70,7 @@ def test_stateless_request_needs_no_handshake(peer):
     p.version = None
     reply = p.request("tools/list")["error"]
     assert reply["code"] == -32602 and "initialize" in reply["message"]
-    # Both on one connection.
+    # Both kinds of requests on one connection
     assert p.request("initialize", protocolVersion="2025-06-18", capabilities={})["result"]["protocolVersion"] == "2025-06-18"
     assert "resultType" not in p.request("tools/list")["result"]
     assert p.request("initialize", protocolVersion="2025-06-18", capabilities={})["error"]["code"] == -32600
@@ -91,7 +91,7 @@ def test_malformed_message_is_answered_by_error_code(peer):
         p.raw(text)
         reply = p.read_message()
         assert (reply["error"]["code"], reply.get("id")) == (code, number), (text[:80], reply)
-    # Nobody answers what is no question.
+    # Notifications and unsolicited answers get no answer.
     p.notify("notifications/cancelled", requestId=77)
     p.notify("notifications/nothing")
     p.raw('{"jsonrpc":"2.0","id":"nobody asked","result":{}}')
@@ -133,7 +133,7 @@ def test_failure_is_result_with_error(peer):
     assert denied["isError"] and denied["structuredContent"]["denials"][0]["field"] == "network_access"
     assert not p.call("run_python", code="import sys\nsys.exit(0)")["isError"]
     assert p.call("run_python", code="import sys\nsys.exit(3)")["structuredContent"]["exit_code"] == 3
-    # A number that no parser of this program could hold.
+    # A number too large for a JSON parser's integers
     assert p.run("2 ** 5000")["value"] == str(2**5000)
 
 
@@ -189,7 +189,7 @@ def test_session_keeps_state_and_is_private(peer):
         assert "does not exist or has ended" in p.refusal_of(tool, session=two, **more)
     assert "does not exist or has ended" in p.refusal_of("run_python", code="1", session="guessed")
     assert "does not exist or has ended" in p.refusal_of("run_python", code="1", session="a" + "ü" * 99)
-    # Of another server.
+    # Another server does not know the session.
     assert "does not exist or has ended" in peer().refusal_of("run_python", code="1", session=one)
 
 
@@ -232,7 +232,7 @@ def test_progress_is_sent_on_request(peer):
     p.notices.clear()
     p.call("run_python", code="print('line')")
     assert p.notices == []
-    # Not each of very many, but ten in a second.
+    # Of many lines of output, at most ten per second are sent.
     began = time.monotonic()
     p.call("run_python", {"progressToken": 7}, code="for i in range(20000): print(i, flush=True)")
     assert 1 <= len(p.notices) <= 2 + 10 * (time.monotonic() - began) and all(len(n["params"]["message"]) <= 4096 for n in p.notices)
@@ -242,19 +242,19 @@ def test_progress_is_sent_on_request(peer):
 def test_cancelled_request_is_stopped_without_answer(peer, version):
     p = peer(version=version)
     s = p.run("n = 1", session="new")["session"]
-    # In a session the program gets KeyboardInterrupt, and the rest stays.
+    # In a session the program gets KeyboardInterrupt and the variables stay.
     code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     began = time.monotonic()
     number = p.begin_program(code, session=s)
     p.notify("notifications/cancelled", requestId=number, reason="not needed")
     assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < TIMEOUT
-    # One that waits for its turn is not begun.
+    # A request that waits for its turn does not start.
     first = p.begin_program("import time\nprint('begun', flush=True)\ntime.sleep(3)", session=s)
     second = p.begin("tools/call", name="run_python", arguments={"code": "n = 3", "session": s})
     p.notify("notifications/cancelled", requestId=second)
     p.end(first)
     assert p.run("n", session=s)["value"] == "2"
-    # A program of its own is ended, and so is a session whose name nobody knows yet.
+    # A single run is ended, and so is a session whose handle no client knows yet.
     began = time.monotonic()
     for more in ({}, {"session": "new"}):
         p.notify("notifications/cancelled", requestId=p.begin_program(SLEEP, **more))
@@ -275,7 +275,7 @@ def test_session_files_are_written_and_read(peer):
     assert p.output_of("write_file", session=s, path="a/b.txt", text="more", append=True)["size"] == 12
     read = p.output_of("read_file", session=s, path="/workspace/a/b.txt")
     assert read == {"path": "/workspace/a/b.txt", "size": 12, "content_type": "text/plain", "text": "grüße\nmore", "base64": None, "length": 12, "more": False}
-    # Where a piece ends in a character.
+    # A piece that would end inside a character is shortened.
     piece = p.output_of("read_file", session=s, path="a/b.txt", length=3)
     assert piece["text"] == "gr" and piece["length"] == 2 and piece["more"]
     assert p.output_of("read_file", session=s, path="a/b.txt", offset=8)["text"] == "more"
@@ -345,7 +345,7 @@ def test_description_and_enforcement_match_plan(peer, remit):
     (text,) = [t["description"] for t in p.request("tools/list")["result"]["tools"] if t["name"] == "run_python"]
     guide = remit("instructions", "--python", PYTHON, *flags).stdout
     assert guide in text and "300 MiB of memory" in text
-    for _ in range(2):  # found once, and then known
+    for _ in range(2):  # the first call computes it, the second uses the cache
         given = p.output_of("get_policy")
         assert given["guide"] == guide and given["tier"] == "local"
         shown = {row["field"]: row for row in given["enforcement"]}
@@ -381,7 +381,7 @@ def test_client_that_leaves_during_call_leaves_nothing(remit, how):
     assert leftovers.remaining(lambda: leftovers.processes(remit.command)) == [] and leftovers.remaining(leftovers.groups) == []
 
 
-# ---- what to paste ----
+# ---- configuration for clients ----
 
 
 @pytest.mark.parametrize("client", ["claude", "cursor", "vscode"])

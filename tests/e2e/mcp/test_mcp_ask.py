@@ -1,4 +1,4 @@
-"""Questions of programs, asked of whoever sits before a client of the protocol."""
+"""Questions of programs, passed to the person at an MCP client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def world(stage):
 
 @pytest.fixture
 def ask(remit, world):
-    """Run the program with a client that can ask, or not."""
+    """Runs the program with a client that can ask its user, or cannot."""
 
     def run(version, abilities, answer, *flags) -> tuple[dict, list[str], list[str]]:
         mark = world.mark()
@@ -32,7 +32,7 @@ def ask(remit, world):
             state, wanted = reply["result"]["requestState"], reply["result"]["inputRequests"]["allow"]
             asked.append(wanted["params"]["message"])
             assert wanted["method"] == "elicitation/create" and wanted["params"]["requestedSchema"]["required"] == ["answer"]
-            # Without an answer the question comes again; for another state, program or client there is none.
+            # Without an answer the question is repeated. A changed state, another program or a used state is refused.
             assert p.request("tools/call", **given, requestState=state)["result"]["requestState"] == state
             reply = {"allow": answer, "more": {}}
             assert p.request("tools/call", **given, requestState=state[:-1] + "_", inputResponses=reply)["error"]["code"] == -32602

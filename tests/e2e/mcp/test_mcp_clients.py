@@ -1,4 +1,5 @@
-"""`remit mcp` and `remit serve` met by clients that others wrote, as npm has them, and by the protocol's own conformance tests."""
+"""`remit mcp` and `remit serve` used by clients of other authors, as npm distributes them, and by the protocol's
+conformance tests."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from conftest import PYTHON, ROOT, skip_or_fail
 sys.path.insert(0, str(ROOT / "tests" / "npm"))
 import packages  # noqa: E402
 
-# The client of the handshake; the newer one as it comes, choosing for itself, and insisting on 2026-07-28.
+# The older client with the handshake. The newer client with its default, choosing the revision itself, and with
+# 2026-07-28 only.
 CLIENTS = {
     "sdk": {"client": "sdk"},
     "client": {"client": "client"},
@@ -36,7 +38,7 @@ def npm():
 
 
 def node(remit, npm, *argv) -> subprocess.CompletedProcess:
-    """By a user, or on a machine of network_here.py."""
+    """Run a Node.js program as the user, or on the machine of network_here.py."""
     prefix = [] if remit.argv()[0] == remit.command else remit.argv()[:-1]
     return subprocess.run(
         [*prefix, packages.node(npm), *map(str, argv)], env=remit.env(), cwd=remit.folder,
@@ -65,7 +67,7 @@ def call(code: str, options=None, **arguments) -> list:
     return ["call", {**RUN, "arguments": {"code": code, **arguments}}, options or {}]
 
 
-# What every client does, and what it must see. "$session" and "$uri" are what an earlier step gave.
+# The steps of every client. "$session" and "$uri" stand for values from earlier steps.
 STEPS = [
     ["server"],
     ["tools"],
@@ -89,11 +91,11 @@ def check_replies(replies: list[dict], stateless: bool) -> None:
     server, tools, plain, progress, aborted, kept, failed, made, left, wrote, listed, policy, resources, missing, unknown = replies
     assert server["ok"]["info"]["name"] == "remit" and "run_python" in server["ok"]["instructions"]
     assert len(tools["ok"]["tools"]) == 7 and all(t["outputSchema"]["type"] == "object" for t in tools["ok"]["tools"])
-    # The client itself has checked these by the output schemas.
+    # The clients have validated these against the output schemas.
     assert plain["ok"]["structuredContent"]["value"] == "42" and plain["ok"]["structuredContent"]["stdout"] == "out\n"
     assert progress["progress"] and "line" in progress["progress"][0]
     assert "aborted" in aborted["error"]["message"] and kept["ok"]["structuredContent"]["value"] == "1"
-    assert aborted["ms"] + kept["ms"] < 30_000, "its timeout has ended it"
+    assert aborted["ms"] + kept["ms"] < 30_000, "the session's timeout ended the cell, not the client"
     assert failed["ok"]["isError"] and failed["ok"]["structuredContent"]["error"]["name"] == "ZeroDivisionError"
     assert [b["type"] for b in made["ok"]["content"]] == ["text", "resource_link"] and left["ok"]["contents"][0]["text"] == "left"
     assert wrote["ok"]["structuredContent"]["size"] == 1 and listed["ok"]["structuredContent"]["files"][0]["path"] == "/workspace/b.txt"
@@ -152,7 +154,8 @@ def test_inspector_s_command_line_works(any_remit, npm):
     assert inspect("--method", "resources/list")["resources"][0]["uri"] == "remit://guide"
 
 
-# Scenario: the checks of it that need tools of the conformance tests' own, or prompts, which are not offered.
+# For each scenario the checks that may fail: they need the conformance suite's own tools, or prompts, which Remit does
+# not offer
 CONFORMANCE = {
     ("2025-11-25", "server-initialize"): set(),
     ("2025-11-25", "server-session-lifecycle"): set(),

@@ -1,4 +1,4 @@
-"""POST /mcp: what the protocol says about HTTP, and what those get who do not keep to it."""
+"""POST /mcp: what the protocol requires of HTTP, and how violations are answered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def server(stage):
 
 
 def ask(server, method, params=None, number=1, headers=None, meta=True, **more):
-    """(status, headers, message) of a request that names its revision."""
+    """Send a request that names its revision. Return (status, headers, message)."""
     params = {**(params or {})}
     if meta is True:
         params["_meta"] = {VERSION: STATELESS, ABILITIES: {}}
@@ -47,7 +47,7 @@ def run(server, code, **more) -> dict:
 
 
 class Session:
-    """A client that began by `initialize`."""
+    """A client that started with `initialize`."""
 
     def __init__(self, server, token=None):
         self.server, self.token, self.id = server, token, None
@@ -65,7 +65,7 @@ class Session:
 
 
 def leave_in_the_middle(server, code: str, **arguments) -> None:
-    """Ask, read the beginning of the answer, and hang up."""
+    """Send a request, read the beginning of the answer, and disconnect."""
     params = {"name": "run_python", "arguments": {"code": code, **arguments}, "_meta": {VERSION: STATELESS, ABILITIES: {}, "progressToken": 1}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
@@ -145,11 +145,11 @@ def test_disconnected_client_cancels_its_request(server):
     began = time.monotonic()
     leave_in_the_middle(server, code, session=handle)
     assert run(server, "n", session=handle)["structuredContent"]["value"] == "2"
-    assert time.monotonic() - began < 30, "its timeout has interrupted it"
-    # Programs of their own, and sessions that nobody can name.
+    assert time.monotonic() - began < 30, "the timeout interrupted the program, not the client"
+    # Single runs, and sessions whose handle no client knows
     for more in ({}, {"session": "new"}) * 3:
         leave_in_the_middle(server, "import time\nprint('begun', flush=True)\ntime.sleep(60)", **more)
-    until(lambda: server.metric("remit_rooms") <= 1, "runs are left behind")
+    until(lambda: server.metric("remit_rooms") <= 1, "runs are left")
     status, _, _ = ask(server, "tools/call", {"name": "close_session", "arguments": {"session": handle}})
     assert status == 200
     server.wait_for_no_hosted_sessions()
@@ -185,6 +185,6 @@ def test_keys_have_separate_sessions_and_limits(any_remit):
         first.token = two
         assert first.post("tools/list")[0] == 404
         assert s.request("DELETE", "/mcp", headers={"Mcp-Session-Id": first.id}, token=two)[0] == 404
-        # The policy is the key's.
+        # The policy belongs to the key.
         maxima = [ask(s, "tools/list", token=t)[2]["result"]["tools"][0]["inputSchema"]["properties"]["timeout"]["maximum"] for t in (one, two)]
         assert maxima == [30, 3]

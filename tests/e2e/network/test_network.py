@@ -1,4 +1,4 @@
-"""network_allow: named hosts and nothing else, in a world with real servers and a real resolver."""
+"""network_allow: named hosts and nothing else, in a test world with real servers and a real resolver."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ def here(remit, world):
     return world.inside(remit)
 
 
-# ---- what is allowed works, with clients that know nothing of it ----
+# ---- named hosts work with clients that need no configuration ----
 
 
 def test_named_host_is_reached_by_ordinary_clients(here, world, covers):
@@ -98,7 +98,7 @@ def test_next_address_is_tried_if_first_does_not_answer(here):
     assert json.loads(answers["a"])["at"].endswith(PUBLIC) and "{" not in answers["b"]
 
 
-# ---- what is not, does not ----
+# ---- other hosts are not reached ----
 
 
 def test_other_names_are_unknown(here, world):
@@ -135,7 +135,7 @@ report(open=[p for p in range(1, 3000) if socket.socket().connect_ex((inside, p)
 """
     result = here.allow(code, f"{API}:80", "other.example.com:25")
     answers = reported(result)
-    # The other entry's port is there, but not for this host.
+    # The other entry's port is open inside the jail, but not for this host.
     assert answers["open"] == [25, 80] and answers["elsewhere"] in ("ConnectionResetError", "EOFError")
     assert connections(world.seen(mark)) == []
     assert f"connect to {API}:25" in [d["what"] for d in result["denials"]]
@@ -170,7 +170,7 @@ def test_second_dns_answer_does_not_redirect_run(here, world):
     seen = world.seen(mark)
     assert len(questions(seen)) == 1
     assert all(PRIVATE not in line for line in connections(seen))
-    # Another run asks anew, and is told the private one.
+    # Another run resolves the name again, and gets the private address.
     mark = world.mark()
     assert reported(here.allow(code, "rebind.example.com:7000"))["a"][0] in ("ConnectionResetError", "EOFError")
     assert connections(world.seen(mark)) == []
@@ -184,7 +184,7 @@ def test_redirect_leads_only_to_named_hosts(here, world):
     assert "look up evil.example" in [d["what"] for d in result["denials"]]
 
 
-# ---- all that are public ----
+# ---- all public hosts ----
 
 
 def test_public_hosts_are_reached_by_name_and_by_address(here, world, covers):
@@ -239,7 +239,7 @@ report(met=bool(c), udp=attempt(lambda: socket.socket(socket.AF_INET, socket.SOC
     assert reported(here.allow(code, flags=("--net",)))["met"]
 
 
-# ---- what the bytes say ----
+# ---- inspected bytes ----
 
 
 def test_tls_must_name_host(here, world):
@@ -289,7 +289,7 @@ report(a=attempt(shout, "93.184.216.53", 53), b=attempt(shout, {PUBLIC!r}, 443),
 """
     answers = reported(here.allow(code, f"{API}:443"))
     assert answers["a"] == answers["b"] == "OSError"
-    assert "evil" in answers["c"]  # our own answer: no such name
+    assert "evil" in answers["c"]  # the proxy's answer: no such name
     assert world.seen(mark) == []
 
 
@@ -332,7 +332,7 @@ report(ulp=attempt(option, 6, 31, b"tls"), bpf=attempt(option, 1, 26, b"0" * 16)
     assert not {"set", "made"} & set(reported(here.allow(code, *hosts)).values())
 
 
-# ---- caps ----
+# ---- limits ----
 
 
 def test_silent_connections_are_cut_and_others_wait(here, world):
@@ -347,7 +347,7 @@ report(after=fetch("http://{API}/"), cut=[attempt(s.recv, 1) for s in quiet[:2]]
 
 
 def test_last_free_slot_is_used_once(here, world):
-    """Two ports that are ready in the same round, and one place."""
+    """Two ports become ready in the same round, and one slot is free."""
     code = TRY + f"""
 import time
 inside = socket.gethostbyname({API!r})
@@ -390,7 +390,7 @@ report(a=dial({API!r}, 7000, b"still here"))
     assert result["usage"]["network"]["refusals"] == 10000
 
 
-# ---- who dies ----
+# ---- killed processes ----
 
 
 def keeper_of(run):
@@ -399,7 +399,8 @@ def keeper_of(run):
 
 
 def proxy_of(run):
-    """The keeper's first: the next ones wait for another run. And those of other keepers may just go."""
+    """The run's proxy is the keeper's first. The others wait for further runs, and proxies of other keepers may end
+    at any time."""
     return [pid for pid in children(keeper_of(run)) if name_of(pid) == "remit-proxy"][0]
 
 
@@ -423,7 +424,7 @@ def begin(here, code=WAIT, more=()):
 
 @pytest.mark.parametrize("then", ["import time; time.sleep(60)", "pass"])
 def test_killed_proxy_ends_run(here, world, then):
-    """Whether the code goes on, or ends by itself as soon as it is cut off."""
+    """Either the code continues, or it ends as soon as it is cut off."""
     with begin(here, WAIT + then) as p:
         os.kill(proxy_of(p), signal.SIGKILL)
         out, err = p.communicate(timeout=60)
@@ -442,7 +443,7 @@ def test_proxy_dies_with_its_keeper_and_with_its_run(here, world):
 
 
 def test_ended_program_has_no_network(here, world):
-    """It may say that it is done and go on: then it is killed, not put aside."""
+    """A program may claim its end and continue. It must be killed, not ignored."""
     with begin(here, WAIT.replace("while True", "raise SystemExit\n    while True")) as p:
         p.communicate(timeout=60)
     assert remaining(lambda: [pid for pid in processes(here.command) if name_of(pid) == "remit-proxy"]) == []
@@ -462,7 +463,7 @@ def test_proxy_has_no_capabilities_no_files_and_filter(here, world):
         p.communicate(timeout=60)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
-    # Its own, on top of the keeper's and the proxy launcher's.
+    # Its filters are the keeper's, the proxy launcher's and its own.
     assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
     assert kinds <= {"socket", "anon_inode", "pipe"}
     if here.by_root:
@@ -492,7 +493,7 @@ def test_concurrent_runs_have_separate_proxies(here, world):
     assert remaining(lambda: processes(here.command)) == []
 
 
-# ---- what is refused before anything runs ----
+# ---- refusals before the start ----
 
 
 @pytest.mark.parametrize("entry", ["*:443", "example.com", "[fe80::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic", "example.com:443:methods=GET"])

@@ -1,4 +1,4 @@
-"""network_ask: a host that nobody has named is held while somebody is asked."""
+"""network_ask: a connection to an unlisted host waits while the user is asked."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from test_library import prefix  # noqa: F401
 from test_tools import caller  # noqa: F401
 
 API = "api.example.com"
-# Its time counts: it imports little.
+# A program whose run time counts, so it imports little
 QUICK = """
 import socket
 with socket.create_connection(("evil.example", 80), 60) as s:
@@ -40,7 +40,7 @@ TERMINALS: list[Terminal] = []
 
 @pytest.fixture(autouse=True)
 def kill_waiting_terminals():
-    """A test that fails must not make others fail."""
+    """Kill terminals of failed tests, since their waiting processes would make other tests fail."""
     yield
     while TERMINALS:
         process = TERMINALS.pop().process
@@ -55,12 +55,13 @@ def terminal(here, code, *args, flags=()):
 
 
 def wait_for_its_end(t):
-    """Of the code, while the command still asks. Those that wait for another run have another parent."""
+    """Wait until the code has ended, while the command still asks. Children that wait for another run have another
+    parent."""
     assert remaining(lambda: [pid for pid in family(t.process.pid) if name_of(parent_of(pid)) == "remit-init"]) == []
 
 
 class Library:
-    """A program with on_question: tools.c."""
+    """The program tools.c, which answers through on_question."""
 
     def __init__(self, here, path):
         self.here, self.path = here, path
@@ -88,7 +89,7 @@ def test_unknown_host_is_asked_about_and_known_one_is_not(here, world):
     assert f"http://{API}/ reached" in question and 'wants to reach "evil.example:80"' in question
     assert not [line for line in connections(world.seen(mark)) if EVIL in line]
     t.type("o\n")
-    assert "/1 reached" in t.answer("r")  # once was once
+    assert "/1 reached" in t.answer("r")  # the first answer was for one connection
     code, shown = t.end()
     assert code == 0 and "/2 reached" in shown and "/3 reached" in shown
     assert len([line for line in connections(world.seen(mark)) if EVIL in line]) == 3
@@ -144,14 +145,14 @@ for host in ("evil.example\\x1b[2J", "a b.example", "\\u202eevil.example", "evil
     assert exit_code == 0 and "wants to reach" not in shown and shown.count("400") == 4, shown
 
 
-# ---- by a program ----
+# ---- a program answers ----
 
 
 def test_unknown_host_without_person_is_refused_at_once(here, world):
     mark = world.mark()
     code = TRY + "report(a=attempt(dial, 'evil.example', 80, b'GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'))"
     result = here.allow(code, f"{API}:80", flags=("--ask-hosts",))
-    assert reported(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # and no TimeoutError
+    assert reported(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # not TimeoutError
     assert result["usage"]["wall_ms"] < 30_000, result["usage"]
     (row,) = result["denials"]
     assert row["what"] == "connect to evil.example:80" and row["flag"] == "--allow-host evil.example:80"

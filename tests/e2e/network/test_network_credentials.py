@@ -1,4 +1,4 @@
-"""credentials: a header that arrives, and that nothing inside or about the run has."""
+"""credentials: a header that reaches its host, and that no process in the jail and no record of the run has."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from shared_keeper import family
 
 API, INNER = "api.example.com", "inner.example.com"
 SECRET = "Bearer s3cr3t-of-the-caller"
-# Never whole in a program: what finds it has been given it.
+# The needle is never whole in a program, so a match proves that the value was passed in.
 LOOK = TRY + 'import os\nNEEDLE = b"s3cr3t" + b"-of-" + b"the-caller"\n'
 
 
@@ -146,7 +146,7 @@ report(found=found)
 
 
 def found_in_memory(run, word):
-    """By kind: of many it is one that has it."""
+    """For each kind of process, whether one of them has the word in its memory."""
     found = {}
     for pid in family(run.pid):
         for kind in ("python", "remit-proxy"):

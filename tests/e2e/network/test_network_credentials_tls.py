@@ -1,4 +1,5 @@
-"""credentials inside of TLS: the proxy ends it, and begins its own with whom it has checked."""
+"""credentials inside TLS: the proxy terminates the code's connection and opens its own to a host that it has
+verified."""
 
 import json
 import subprocess
@@ -46,7 +47,7 @@ def fetch_with_credential(here, place):
 
 
 def test_tls_1_3_host_is_reached_if_library_supports_it(here, world):
-    """Mbed TLS 3.6 has it, 2.28 does not."""
+    """Mbed TLS 3.6 supports it, 2.28 does not."""
     mark, place = world.mark(), f"{API}:8443"
     result = fetch_with_credential(here, place)
     if "TLS 1.2 and 1.3" in here("--version").stdout:
@@ -95,7 +96,7 @@ report(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
     result = here.allow(code, f"{API}:443:methods=GET+POST+HEAD", flags=KEY, env={"KEY": SECRET})
     answers = reported(result)
     assert "{" in answers["fine"] and "{" in answers["h1"]
-    # The first request of `later` is answered; then nothing goes through.
+    # The first request of `later` is answered. Nothing is passed on after it.
     assert not [k for k in answers if k not in ("fine", "h1", "later") and "{" in answers[k]], answers
     seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
     assert set(seen) <= {"/fine", "/h1", "/early"} and set(seen.values()) == {SECRET}, seen
@@ -153,7 +154,7 @@ def test_maximum_of_concurrent_tls_connections_works(here, world):
 context = ssl.create_default_context()
 slow = [socket.create_connection(("{API}", 443), 60) for _ in range(8)]
 for s in slow: s.sendall(b"\\x16\\x03\\x01")
-# Answers that are longer than what waits on the way to them: none is over before the last has begun.
+# Each answer is longer than the buffers on its way, so none ends before the last connection has begun.
 def begin():
     s = context.wrap_socket(socket.create_connection(("{API}", 443), 60), server_hostname="{API}")
     s.sendall(b"GET /big/400000 HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n")
@@ -199,7 +200,7 @@ def test_header_is_not_in_interpreter_s_memory(here, world):
     assert remaining(lambda: processes(here.command)) == []
 
 
-# So many that a zygote is there before the last, however slowly it comes.
+# Enough runs that a zygote is ready before the last one, even on a slow machine
 RUNS = 40
 
 

@@ -1,4 +1,4 @@
-"""What an entry of network_allow may say beside host and port: methods, caps, IPv6, and as a JSON object."""
+"""The optional parts of a network_allow entry: methods, limits, IPv6, and the form of a JSON object."""
 
 import json
 
@@ -82,7 +82,7 @@ report(**{{k: attempt(send, v) for k, v in {SMUGGLERS!r}.items()}})
 
 
 def test_body_is_not_taken_for_request(here, world):
-    """The world's GET reads no body: what lies behind it would be the next request, if it read one."""
+    """The test server's GET handler does not read bodies, so it would take a body for the next request."""
     mark = world.mark()
     fat = GET + f"Content-Length: {len(SECOND)}\r\nConnection: keep-alive\r\n\r\n" + SECOND
     code = TRY + f"""
@@ -93,7 +93,7 @@ report(a=got)
 """
     assert reported(here.allow(code, f"{API}:80:methods=GET"))["a"].startswith("HTTP/1.1 200")
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET"]
-    # Where only the host is promised, this is what such a server does.
+    # Control: if the entry names only the host, such a server does answer the second request.
     mark = world.mark()
     reported(here.allow(code, f"{API}:80"))
     until(lambda: len(requests(world.seen(mark))) >= 2)
@@ -107,7 +107,7 @@ def test_later_bytes_are_inspected_too(here, world):
 import time
 def slowly(head, rest):
     with socket.create_connection(({API!r}, 80), 60) as s:
-        s.sendall(head); assert b" 100 " in s.recv(1000)  # the host has it
+        s.sendall(head); assert b" 100 " in s.recv(1000)  # the host has the request
         s.sendall(rest); time.sleep(0.3); s.sendall(rest)
         return b"".join(iter(lambda: s.recv(65536), b"")).decode()
 report(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=attempt(slowly, {head + b"3001"!r} + b"\\r\\n\\r\\n", b"x" * 3000))
@@ -119,7 +119,7 @@ report(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=a
     assert len(requests(world.seen(mark))) == 2
 
 
-# ---- caps ----
+# ---- limits ----
 
 
 def test_entry_limits_its_connections(here, world):
@@ -196,7 +196,7 @@ report(right=attempt(fetch, "http://10.9.9.9/"), other=attempt(dial, "10.9.9.9",
     assert answers["other"] == answers["octal"] == "ConnectionResetError"
 
 
-# ---- as an object ----
+# ---- the form of an object ----
 
 
 def test_entry_may_be_object(here, world):

@@ -1,4 +1,4 @@
-"""What code tries to get around a list of hosts, and what it does to a proxy that has to bear it."""
+"""Attempts of code to get around a list of hosts, and attacks on the proxy."""
 
 import json
 import os
@@ -66,7 +66,8 @@ report(end=end)
 
 
 def test_many_half_open_connections_are_survived(here, world):
-    """As many as there are descriptors, again and again: those beyond the proxy's places wait in the kernel."""
+    """As many connections as the jail has descriptors, again and again. Those beyond the proxy's slots wait in the
+    kernel."""
     code = TRY + f"""
 inside = socket.gethostbyname({API!r})
 for round in range(50):
@@ -89,7 +90,7 @@ def test_endless_download_needs_no_memory_in_proxy(here, world):
     with begin(here, code) as p:
         pid = proxy_of(p)
         before = resident(pid)
-        time.sleep(3)  # so long it downloads
+        time.sleep(3)  # the time of the download
         after = resident(pid)
         p.send_signal(signal.SIGINT)
         p.communicate(timeout=60)
@@ -97,7 +98,7 @@ def test_endless_download_needs_no_memory_in_proxy(here, world):
 
 
 def test_proxy_killed_during_upload_is_error(here, world):
-    """What was cut must be an error to the code, never an end."""
+    """A cut connection must be an error for the code, and never a normal end."""
     code = TRY + f"""
 s = socket.create_connection(({API!r}, 80), 60)
 s.sendall(b"GET /slow HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n"); print("begun", flush=True)
@@ -107,14 +108,14 @@ except Exception as e: print("cut", type(e).__name__)
 """
     with begin(here, code) as p:
         pid = proxy_of(p)
-        time.sleep(0.3)  # so long it uploads
+        time.sleep(0.3)  # the time of the upload
         os.kill(pid, signal.SIGKILL)
         out, err = p.communicate(timeout=60)
     assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out
 
 
 def test_tunnel_request_is_refused_by_every_entry_kind(here, world):
-    """No entry is a proxy: a request for somebody else is not passed on to be read as one."""
+    """No entry is a proxy: a request for another host is not passed on."""
     mark = world.mark()
     asks = ["CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "\x05\x01\x00", "\x04\x01\x01\xbb"]
     code = TRY + f"report(a=[attempt(dial, {API!r}, port, a.encode('latin-1') + b'\\r\\n\\r\\n') for a in json.loads({json.dumps(json.dumps(asks))}) for port in (80, 443)])"

@@ -1,4 +1,4 @@
-"""network_proxy: the same hosts for clients that ask for an HTTP proxy, with the same checks."""
+"""network_proxy: the same hosts and the same checks for clients that use an HTTP proxy."""
 
 import json
 
@@ -178,4 +178,4 @@ def test_proxy_without_reachable_host_is_refused(any_remit, hosts, words):
 def test_entry_at_proxy_s_port_works(here):
     result = run(here, f"report(a=attempt(connect, '{API}:7001', b' '), b=attempt(dial, '{API}', 3128))", f"{API}:7001", f"{API}:3128")
     answers = reported(result)
-    assert "hello" in answers["a"] and answers["b"] in ("ConnectionResetError", "EOFError")  # nobody is at the host's
+    assert "hello" in answers["a"] and answers["b"] in ("ConnectionResetError", "EOFError")  # nothing listens at that port of the host

@@ -1,4 +1,4 @@
-"""Named hosts in a shared keeper: what test_network.py says holds for children that waited, too."""
+"""Named hosts with a shared keeper: the tests of test_network.py and others, in warm children."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from leftovers import name_of, remaining
 from shared_keeper import children, is_alive, kill
 from test_network import API, TRY, reported
 
-# Those that look at a keeper of their own, or at what comes before any start.
+# Tests that examine a private keeper, or refusals before any start
 NOT_HERE = {
     "test_killed_proxy_ends_run", "test_proxy_dies_with_its_keeper_and_with_its_run",
     "test_ended_program_has_no_network", "test_proxy_has_no_capabilities_no_files_and_filter",
@@ -54,7 +54,7 @@ def by_name(here, name):
 
 
 def proxy_launcher_of(here):
-    """A proxy that it has just forked has no name of its own yet."""
+    """A proxy that the launcher has just forked still has the launcher's name."""
     (pid,) = here.keeper.until(lambda: len(found := by_name(here, "remit-launcher")) == 1 and found)
     return pid
 
@@ -106,7 +106,7 @@ def test_keeper_without_proxy_launcher_refuses_hosts_and_serves_others(remit, wo
     proxy_launcher = proxy_launcher_of(here)
     os.kill(proxy_launcher, signal.SIGKILL)
     here.keeper.until(lambda: not by_name(here, "remit-launcher"))
-    # Those that waited have their proxies.
+    # Warm children still have their proxies.
     results = iter(lambda: here.keeper.json(FETCH, *flags), None)
     last = next(r for r in results if r["status"] != "ok")
     assert last["status"] == "internal" and "proxy launcher" in last["error"]["value"], last

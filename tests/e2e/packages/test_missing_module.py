@@ -1,4 +1,4 @@
-"""A module that is not installed: the error names the package that has it, and following that advice works."""
+"""A module that is not installed: the error names the package that provides it, and following the advice works."""
 
 import json
 
@@ -16,11 +16,11 @@ from test_e2b import boxed, of
 MODULE = "remit_absent"
 CODE = f"import {MODULE}"
 REMEDY = f'{MODULE} is not installed. Try --package {MODULE}, or add "{MODULE}" to the policy\'s packages.'
-ENDED = 16  # the frame by which a program reports its end
+ENDED = 16  # the frame with which a program reports its end
 
 
 def advice(result):
-    """(package, remedy) of a result that ended by an error."""
+    """(package, remedy) of a result with an error."""
     error = result["error"]
     assert error and "error" in result["reported"], result
     return error.get("package"), error.get("remedy")
@@ -63,7 +63,7 @@ def test_missing_module_is_found_after_following_advice(remit, index, module):
     assert f"--package {package}," in remedy
     result = remit.json(code, *flags, "--package", package, env=cache)
     assert result["status"] == "ok" and result["stdout"] in ("42\n", "43\n"), result
-    # The package is there now, and this is not one of its modules.
+    # The package is installed now, and this is not one of its modules.
     wrong = remit.json(f"import {module}.part", *flags, "--package", package, env=cache)
     assert wrong["error"]["name"] == "ModuleNotFoundError" and advice(wrong) == (None, None)
 
@@ -97,7 +97,7 @@ def test_missing_module_gets_no_advice_if_none_would_help(any_remit, code):
 
 
 def test_missing_module_is_found_through_other_import_error(any_remit):
-    """As pandas reports that openpyxl is missing."""
+    """pandas reports a missing openpyxl like this."""
     code = f"try:\n    {CODE}\nexcept ImportError as e:\n    raise ImportError('use pip') from e"
     assert advice(any_remit.json(code, "--python", PYTHON)) == (MODULE, REMEDY)
 
@@ -113,7 +113,7 @@ def test_missing_module_gets_no_advice_refused_by_policy(remit):
 
 
 def test_missing_module_claims_are_validated(remit):
-    """The package and the sentence are the keeper's; a module's name is a plain word or ignored."""
+    """The keeper writes the package's name and the sentence. It ignores a module name that is not a plain word."""
     lies = "'package', 'evil', 'remedy', 'run me'"
     for name, want in ((MODULE, (MODULE, REMEDY)), ("x\\x1b]0;y\\x07", (None, None)), ("a b", (None, None)), ("a" * 65, (None, None))):
         code = FORGED + f"frame({ENDED}, records('kind', 'error', 'missing_module', '{name}', {lies}, 'exit', '1'))\nwhile True: pass"
@@ -121,7 +121,7 @@ def test_missing_module_claims_are_validated(remit):
         assert advice(result) == want and "evil" not in json.dumps(result["error"]), result["error"]
 
 
-# ---- where it is read ----
+# ---- where the advice is shown ----
 
 
 def test_missing_module_advice_is_printed_at_terminal(remit):

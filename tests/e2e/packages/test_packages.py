@@ -1,4 +1,4 @@
-"""packages: installed by a jailed run from an index on loopback, sealed, and then only read."""
+"""packages: a jailed run installs them from an index on loopback, they are sealed, and programs only read them."""
 
 import contextlib
 import fcntl
@@ -40,7 +40,7 @@ def index(stage):
 
 
 def known_machine(remit):
-    """A cache in which the machine and the interpreter are known, and nothing else."""
+    """A cache with the probe results of the machine and the interpreter, and nothing else."""
     cache = remit.folder.parent / remit.label / "known"
     if not cache.exists():
         cache.mkdir(mode=0o700)
@@ -50,7 +50,7 @@ def known_machine(remit):
 
 
 class Shop:
-    """The command with a cache of its own and this index."""
+    """The command with a separate cache and this index."""
 
     def __init__(self, remit, index, name):
         self.remit, self.index = remit, index
@@ -91,7 +91,7 @@ def reason(result, status="install_failed"):
     return result["error"]["value"]
 
 
-# ---- what is named is there ----
+# ---- installed packages can be imported ----
 
 
 def test_package_and_dependencies_are_importable_and_read_only(shop, index, covers):
@@ -112,7 +112,7 @@ print(os.path.exists("/.remit/packages/demo_pkg/.hidden"), oct(os.stat("/.remit/
     assert lines[4] == "True 0o100555"
     assert enforced(first, "packages") == ["mount_namespace", "landlock"]
     covers(shop.remit, "packages", "mount_namespace", "landlock")
-    # Once, whatever the order and the way of writing.
+    # It is installed once, whatever the sequence and spelling of the packages.
     asked = len(index.asked)
     again = shop.json(code, "--package", "dep-one < 2", "--package", "Demo.Pkg")
     assert again["stdout"] == first["stdout"] and len(index.asked) == asked
@@ -145,18 +145,18 @@ def test_landlock_tier_has_packages(shop, covers):
 
 
 def test_static_tier_checks_imports_of_packages(shop, covers):
-    """Whether a module is there is part of the check."""
+    """The check also finds out whether a module exists."""
     assert shop.json("import demo_pkg", "--package", "demo-pkg", "--tier", "static")["status"] == "ok"
     assert shop.json("import demo_pkg", "--tier", "static")["status"] == "rejected"
     covers(shop.remit, "packages", "mount_namespace", "landlock", tier="static")
     assert "no jail" in reason(shop.json("1", "--package", "demo-pkg", "--tier", "unsafe"), "refused")
 
 
-# ---- warm ----
+# ---- warm starts ----
 
 
 def test_preloaded_versions_of_module_are_separate(shop):
-    """Two versions of one module, both preloaded, in one keeper: no program sees the other's."""
+    """Two versions of one module, both preloaded, in one keeper: no program gets the other's."""
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
     code = "import sys; print('dep_one' in sys.modules, __import__('dep_one').one)"
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
@@ -202,7 +202,7 @@ def preloads(shop):
 
 
 def test_preload_from_package_is_imported_in_jail(shop, preloads):
-    """By a zygote they could signal the keeper, start processes that outlive it, and take memory that nobody counts."""
+    """In a zygote the module could signal the keeper, start processes that outlive it, and use uncounted memory."""
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         code = "import preload_kind as m, os; print(m.may, m.forked, os.getpid())"
         flags = (*preloads, "--package", "preload_kind", "--preload", "preload_kind", "--env", f"PIDS={keeper.process.pid},{os.getpid()}")
@@ -214,25 +214,25 @@ def test_preload_from_package_is_imported_in_jail(shop, preloads):
 
 
 def stopped(keeper) -> list[int]:
-    """Processes of the keeper's jails that were stopped."""
+    """Stopped processes in the keeper's jails."""
     return [pid for pid in children(keeper.pid) if proc_stat(pid)[0] == "T"]
 
 
 def proc_stat(pid: int) -> tuple[str, int]:
-    """The state of a process and its ticks of processor time."""
+    """A process's state and its ticks of processor time."""
     words = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return words[0], int(words[11]) + int(words[12])
 
 
 def test_preloaded_packages_use_little_memory_and_no_cpu_time(shop, preloads):
-    """Nothing of a policy counts what foreign code does while it waits for a program, and no key of a server pays for it."""
+    """No policy and no key of a server counts what a package's code uses while it waits for a program."""
     flags = (*preloads, "--package", "preload_spins", "--preload", "preload_spins", "--memory", "400M")
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         assert keeper.json("print(1)", *flags)["stdout"] == "1\n"
         runs = [keeper.remit.popen("run", "--json", *flags, "-c", "print(1)", env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(6)]
         assert [json.loads(run.communicate()[0])["stdout"] for run in runs] == ["1\n"] * 6
         pool = keeper.until(lambda: next((p for p in keeper.status()["pools"] if p["preload"] and p["waiting"] and not p["building"]), None))
-        assert pool["waiting"] <= 2, pool  # 1 GiB of those with modules of packages
+        assert pool["waiting"] <= 2, pool  # at most 1 GiB for children with modules of packages
         waiting = keeper.until(lambda: stopped(keeper))[-1]
         before = proc_stat(waiting)
         assert keeper.json("print(1)", "--python", PYTHON)["stdout"] == "1\n"
@@ -266,9 +266,9 @@ def test_shared_keeper_installs_once_for_all(shop, index):
         for thread in threads:
             thread.join()
         assert [r["stdout"].split()[0] for r in results] == ["43"] * 4, results
-        assert len(shop.downloads(asked)) == 2  # one of each
+        assert len(shop.downloads(asked)) == 2  # one download for each package
         assert keeper.warm(ASK, *shop.source, "--package", "demo-pkg")["stdout"].startswith("43 ")
-        # What has installed is not kept warm.
+        # The jails that installed are not kept warm.
         assert sum(pool["target"] > 0 for pool in keeper.status()["pools"]) <= 2
 
 
@@ -311,7 +311,7 @@ def test_folder_adds_to_index(shop, stage):
     Wheel("extra_one", requires=("dep_one==1.5",)).add("extra_one.py", "import dep_one; v = dep_one.one").write(folder)
     flags = ("--find-links", folder, "--package", "extra_one")
     assert shop.json("import extra_one; print(extra_one.v)", *flags)["stdout"] == "1\n"
-    # Another file of the same name is another package.
+    # Another file with the same name is another package.
     Wheel("extra_one", requires=("dep_one==2.0",)).add("extra_one.py", "import dep_one; v = dep_one.one").write(folder)
     assert shop.json("import extra_one; print(extra_one.v)", *flags)["stdout"] == "2\n"
 
@@ -332,7 +332,7 @@ def test_package_that_names_its_source_is_refused(any_remit, text):
 
 
 def test_index_cannot_redirect_to_local_hosts(shop, index, stage):
-    """It names an address of this machine: only the policy can do that."""
+    """The index names an address of this machine, which only the policy may allow."""
     with package_index.serve(stage / f"elsewhere-{shop.remit.label}") as other:
         Wheel("far_one").add("far_one.py").write(other.folder)
         index.pages["far-one"] = f'<a href="http://{other.host}/files/far_one-1.0-py3-none-any.whl">far_one-1.0-py3-none-any.whl</a>'
@@ -344,7 +344,7 @@ def test_index_cannot_redirect_to_local_hosts(shop, index, stage):
 
 @pytest.fixture(scope="module")
 def world(stage):
-    """An internet with an index whose files are on another host, by TLS."""
+    """A test internet with an index whose files are on another host with TLS."""
     with network_here.start(stage / "package-world") as w:
         www = w.folder / "www"
         name = "tls_one-1.0-py3-none-any.whl"
@@ -354,7 +354,7 @@ def world(stage):
             page.parent.mkdir(parents=True, exist_ok=True)
             file = name.replace("tls_one", project.replace("-", "_"))
             page.write_text(f'<!DOCTYPE html><html><body><a href="https://{host}/{file}">{file}</a></body></html>')
-        # The CA of that world is one of this machine's there.
+        # On that machine, its test CA is trusted.
         bundle = w.folder / "bundle.pem"
         bundle.write_text(pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text() + w.ca)
         enter = ["nsenter", "-t", str(w.process.pid), "-m"]
@@ -371,7 +371,7 @@ def test_index_and_file_hosts_are_reached_by_tls(remit, index, world, request):
     assert {line for line in world.seen(mark) if line.startswith("question")} <= {
         f"question {name} {kind}" for name in ("api.example.com", "files.example.org") for kind in (1, 28)
     }
-    # A name that leads to a private address, an address: both reach nobody.
+    # A name with a private address and a literal address: neither is reached.
     mark = world.mark()
     inner = here.json("1", "--package", "inner_one", source=source)
     assert "inner.example.com" in reason(inner) and "--package-host inner.example.com:443:private" in inner["error"]["remedy"]
@@ -385,7 +385,7 @@ def test_index_with_password_is_refused(any_remit):
     assert "password" in reason(result, "refused") and "word@" not in json.dumps(result["error"])
 
 
-# ---- failing ----
+# ---- failures ----
 
 
 def test_failed_installation_gives_reason_and_is_cached(shop, index):
@@ -404,7 +404,7 @@ def test_failed_installation_gives_reason_and_is_cached(shop, index):
 
 
 def test_python_without_pip_uses_bundled_wheel(shop):
-    """The wheel that came with it is used; without one the remedy is said."""
+    """Without a bundled wheel the remedy is given."""
     venv = shop.remit.folder / "venv"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True)
     source = ("--python", venv / "bin" / "python", "--index-url", shop.index.url)
@@ -416,7 +416,7 @@ def test_python_without_pip_uses_bundled_wheel(shop):
         path.write_text(json.dumps(answer))
     result = shop.json("1", "--package", "demo-pkg", source=source)
     assert "has no pip" in reason(result, "refused") and "--python" in result["error"]["remedy"]
-    # What is installed changes the folder, and the interpreter is asked again.
+    # The new folder changes the site-packages, so the interpreter is queried again.
     (next(venv.glob("lib/python3*/site-packages")) / "pip_for_one").mkdir()
     assert shop.json(ASK, "--package", "demo-pkg", source=source)["stdout"].startswith("43 ")
 
@@ -499,7 +499,7 @@ def build_wheel(folder, settings=None, metadata=None):
 
 
 def test_source_build_needs_permission_and_is_jailed(shop, stage):
-    """A build that tries what it can: it reaches what any code in a jail reaches."""
+    """The build tries to reach the host. It must reach no more than other code in a jail."""
     folder = stage / f"sources-{shop.remit.label}"
     secret = shop.remit.file("secret", "the secret")
     with package_index.serve(stage / f"bait-{shop.remit.label}") as bait:
@@ -530,7 +530,7 @@ def test_a_failed_build_says_what_the_build_said(shop, stage):
     assert why.startswith("ValueError: no such compiler"), why
 
 
-# ---- together, and in the middle ----
+# ---- concurrency and interruption ----
 
 
 def test_concurrent_runs_install_once(shop, index, stage):
@@ -561,7 +561,7 @@ def test_killed_installation_leaves_nothing_usable(shop, index, victim):
         if victim == "client":
             process.kill()
         else:
-            # With the first others die, before it is their turn.
+            # When the first processes die, others may have ended too.
             for pid in processes(shop.remit.command):
                 with contextlib.suppress(ProcessLookupError):
                     if os.getpgid(pid) == pid and pid != process.pid:
@@ -602,7 +602,7 @@ def test_installation_has_separate_timeout(shop, index):
 
 
 def test_short_package_time_does_not_affect_other_runs(shop, index):
-    """Neither afterwards, when failures are remembered, nor for a run that waits for the same installation."""
+    """Neither a later run, through the cached failure, nor a run that waits for the same installation."""
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
         index.delay.set()
         waits = {}
@@ -635,7 +635,7 @@ def test_modified_package_is_installed_again(shop, index):
     assert len(shop.downloads(asked)) == 1
 
 
-# ---- for people ----
+# ---- output for users ----
 
 
 def test_progress_is_shown_only_on_terminal(shop):
@@ -667,7 +667,7 @@ def test_prune_to_size_removes_least_recently_used(shop):
     assert shop("packages", "prune", "--max-bytes", "1G").stdout == "removed 0 (0 B)\n"
     assert shop("packages", "prune", "--max-bytes", "1").stdout.startswith("removed 1 (")
     assert [row["id"] for row in json.loads(shop("packages", "list", "--json").stdout)] == [new[1]]
-    # Nor is the request for it remembered.
+    # The cached request for it is removed, too.
     assert len(list((shop.store / "wants").iterdir())) == 1
     assert shop.json("import dep_one; print(dep_one.one)", *shop.source, "--package", "dep_one<2")["stdout"] == "1\n"
 
@@ -708,11 +708,11 @@ def test_prune_removes_package_layers_of_the_first_version(shop):
     assert shop("packages", "prune").stdout == "removed 0 (0 B)\n"
 
 
-# ---- the real one ----
+# ---- the real index ----
 
 
 def test_package_of_real_index_is_installed(any_remit, stage, request):
-    """By way of loopback, since the address of the real one here may be anything."""
+    """A relay on loopback is used, since the real index may have any address here."""
     found = subprocess.run(
         [PYTHON, "-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"], text=True, capture_output=True, check=True
     )

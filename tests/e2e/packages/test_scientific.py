@@ -1,4 +1,4 @@
-"""The scientific stack of Debian runs unmodified under the preset."""
+"""Debian's scientific packages run unmodified under the preset."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_scientific_program_runs_unmodified(remit, name):
 
 
 def test_font_list_is_prebuilt(remit):
-    """No run builds its own, which takes seconds and wants fc-list."""
+    """No run builds a font list, which would take seconds and need fc-list."""
     code = "import os; print(os.listdir(os.environ['MPLCONFIGDIR']))\nimport logging; logging.basicConfig(level=logging.DEBUG)\nimport matplotlib.font_manager"
     result = remit.json(code, "--preset", "scientific")
     assert "fontlist" in result["stdout"] and "generated new fontManager" not in result["stderr"]

@@ -1,4 +1,4 @@
-"""What docs/guide/deploy.md hands out: a unit, a proxy's configuration, an image's recipe."""
+"""What docs/guide/deploy.md distributes: a systemd unit, a proxy's configuration and an image's recipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOST = "remit.example"
 
 
 def free_port() -> int:
-    """Not one of those that others get for the asking."""
+    """A free port outside the range from which programs get temporary ports."""
     while True:
         port = random.randrange(20000, 30000)
         with socket.socket() as s, contextlib.suppress(OSError):
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def proxied(stage):
-    """A server behind nginx as it is handed out, but for ports and paths."""
+    """A server behind nginx with the distributed configuration, except for ports and paths."""
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if not nginx or not shutil.which("openssl"):
         skip_or_fail("nginx or openssl is not installed")
@@ -100,7 +100,7 @@ def test_systemd_units_are_valid():
         text = unit.read_text()
         assert "ExecStart=remit " in text
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True, capture_output=True)
-        # That the command is not installed here is no fault of the unit's.
+        # The command is not installed here, which is not the unit's fault.
         wrong = [line for line in done.stderr.splitlines() if unit.name in line and "is not executable" not in line and "not found" not in line]
         assert not wrong, wrong
 

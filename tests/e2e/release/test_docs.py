@@ -1,4 +1,4 @@
-"""The documents say what is so: every command in them runs, every list is whole."""
+"""The documents are correct: every command in them runs, and every list is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DECISION_PAGES = [page for page in PAGES if DECISIONS in page.parents and page !
 SHELL_DOCS = [ROOT / "README.md", *(page for page in PAGES if page not in DECISION_PAGES)]
 DOCS = [*SHELL_DOCS, *DECISION_PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
 RESULT = ROOT / "docs" / "reference" / "result.md"
-# Blocks that may be left out, by what each of their lines begins with.
+# Blocks may be skipped if each of their lines begins with one of these
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
 
 
@@ -37,7 +37,7 @@ def test_comparison_can_fail():
 
 @pytest.fixture
 def checkout(remit):
-    """What a reader has after `make`, in a folder of the user's own."""
+    """What a reader has after `make`, in a folder that the user owns."""
     folder = remit.folder / "checkout"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -65,7 +65,7 @@ def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.Comple
 
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_in_documents_runs(remit, checkout, path):
-    """In order and in one folder, as a reader would type them."""
+    """In sequence and in one folder, as a reader would type them."""
     for block in commands(path):
         if block.not_run:
             continue
@@ -109,7 +109,7 @@ def test_the_check_of_prose_finds_habits_and_retired_words():
     assert prose.RETIRED_WORD.search("struct inmate") and prose.RETIRED_WORD.search("nursery_of") and not prose.RETIRED_WORD.search("outdoors")
 
 
-# ---- lists that must be whole ----
+# ---- complete lists ----
 
 
 def rows(path: str, pattern: str) -> list:
@@ -119,7 +119,7 @@ def rows(path: str, pattern: str) -> list:
 
 
 def statuses() -> list[tuple[str, str, str]]:
-    """(name, exit code, sentence) of each row of the table."""
+    """(name, exit code, sentence) of each row in the table."""
     found = rows("src/wire/result.c", r'\[STATUS_\w+\] = \{\s*"(\w+)",\s*(\w+),\s*((?:"[^"]+"\s*)+)\}')
     return [(name, code, "".join(re.findall(r'"([^"]+)"', text))) for name, code, text in found]
 
@@ -197,7 +197,7 @@ def test_documented_environment_is_tested_one():
     tested = dict(re.findall(r'"(\w+)": "([^"]*)"', body))
     section = inside[inside.index("## Environment") :].split("\n## ")[0]
     documented = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", section, re.M))
-    documented.pop("MPLCONFIGDIR")  # the test takes it out: only with matplotlib
+    documented.pop("MPLCONFIGDIR")  # the test ignores it, since it exists only with matplotlib
     assert len(tested) >= 8 and documented == tested
 
 
@@ -225,7 +225,7 @@ def test_what_works_and_fails_inside_is_as_documented(remit):
     assert seen == {code: word.strip("`") for code, word in table}
 
 
-# ---- what the documents point at ----
+# ---- references in the documents ----
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(ROOT)))

@@ -20,7 +20,7 @@ def test_release_binary_has_no_holes_option(remit):
 
 
 def test_build_has_holes_option(remit):
-    """Or the line above would prove nothing."""
+    """Control: otherwise the previous test would prove nothing."""
     holes = os.environ.get("REMIT_HOLES_BUILD", str(ROOT / "build-holes" / "remit"))
     assert b"REMIT_HOLES" in pathlib.Path(holes).read_bytes()
 

@@ -1,6 +1,7 @@
-"""A build without the APIs of other services, and how much of a program its keeper can reach.
+"""A build without the APIs of other services, and how much of the program a keeper can reach.
 
-`tests/run.py` makes the build: -Dforeign_apis=false, and each function in a section of its own."""
+`tests/run.py` makes the build: -Dforeign_apis=false, and each function in a separate section.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from served import serve
 BUILD = ROOT / "build-small"
 WITH = '"remit serve" has the APIs of E2B, SandboxFusion and Piston as well.'
 WITHOUT = '"remit serve" of this build is without the APIs of E2B, SandboxFusion and Piston.'
-# What clients ask for first.
+# The first requests of typical clients
 FIRST = [
     ("POST", "/sandboxes", {"templateID": "base"}),
     ("GET", "/v2/sandboxes", None),
@@ -33,9 +34,9 @@ FIRST = [
 
 @pytest.fixture(scope="module")
 def small(stage) -> Remit:
-    """The command of that build."""
+    """The command of this build."""
     if not (BUILD / "remit").exists():
-        skip_or_fail("there is no build-small (tests/run.py e2e makes it)")
+        skip_or_fail("build-small does not exist (tests/run.py e2e makes it)")
     folder = stage / "small" / "bin"
     folder.mkdir(parents=True)
     for name in ("remit", "remit-bench"):
@@ -59,14 +60,14 @@ def served(small):
         yield one
 
 
-# ---- what is not in it ----
+# ---- what the small build lacks ----
 
 
 def test_build_reports_whether_it_has_foreign_apis(small, full):
     for remit, sentence, word, yes in ((small, WITHOUT, "without", False), (full, WITH, "with", True)):
         assert remit("--version").stdout.endswith(f", {word} the APIs of E2B, SandboxFusion and Piston\n")
         for shown in (remit("serve", "--help"), remit("doctor")):
-            text = " ".join(shown.stdout.split())  # help wraps it
+            text = " ".join(shown.stdout.split())  # help wraps the sentence
             assert sentence in text and text.count("E2B, ") == 1
         assert json.loads(remit("doctor", "--json").stdout)["foreign_apis"] is yes
 
@@ -105,7 +106,7 @@ def test_debug_option_of_missing_api_is_error(small):
 
 
 def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
-    """Functions that other files know, and paths, of these sources: as they stand in a program."""
+    """The sources' public functions and paths, as they appear in a program file."""
     sources = [path.read_text() for path in (ROOT / "src" / "serve").rglob("*.c") if re.match(names, str(path.relative_to(ROOT / "src" / "serve")))]
     assert sources
     text = "\n".join(sources)
@@ -117,7 +118,7 @@ def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
 def test_program_contains_no_code_of_missing_apis(small, full):
     functions, paths = parts_of("e2b/|compat/(fusion|piston|notebook)")
     assert len(functions) > 30 and len(paths) > 10
-    # Routes of our own have parts of some.
+    # Remit's own routes contain some of these paths.
     paths -= {b"/files", b"/execute", b"/health", b"/runtimes"}
     in_full, in_small = (pathlib.Path(remit.command).read_bytes() for remit in (full, small))
     assert [name for name in functions | paths if name in in_small] == []
@@ -125,7 +126,7 @@ def test_program_contains_no_code_of_missing_apis(small, full):
     assert [path for path in paths if path not in in_full] == []
 
 
-# ---- what is ----
+# ---- what the small build has ----
 
 
 def test_remaining_routes_work(served):
@@ -152,12 +153,12 @@ def test_benchmark_reports_missing_frontend(small):
     assert rows["a cell, POST /mcp"]["time_us"]["count"] > 0
 
 
-# ---- what a keeper can reach ----
+# ---- lines that a keeper can reach ----
 
 
 def test_lines_reached_by_keeper_match_document():
     if not (BUILD / "remit").exists():
-        skip_or_fail("there is no build-small (tests/run.py e2e makes it)")
+        skip_or_fail("build-small does not exist (tests/run.py e2e makes it)")
     shown = subprocess.run([PYTHON, ROOT / "tools" / "trusted_lines.py", "--json", BUILD], capture_output=True, text=True, check=True)
     figures = json.loads(shown.stdout)
     reached = figures["reached"]
@@ -166,4 +167,4 @@ def test_lines_reached_by_keeper_match_document():
     named = re.search(r"^\| a keeper reaches \| ([\d,]+) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
     assert named, "ARCHITECTURE.md has the figure"
     wanted, found = int(named[1].replace(",", "")), sum(reached.values())
-    assert abs(found - wanted) <= 0.05 * wanted, f"ARCHITECTURE.md says {wanted:,}, and there are {found:,}: {reached}"
+    assert abs(found - wanted) <= 0.05 * wanted, f"ARCHITECTURE.md has {wanted:,}, the build has {found:,}: {reached}"

@@ -1,10 +1,7 @@
-// The playground as a person uses it, in a real browser.
-//
-//	playground.mjs MODULES ADDRESS TOKEN FOLDER
-//
-// Prints one line of JSON for each scenario: its name, and why it failed. With
-// a folder it leaves screenshots there; the pictures of docs/guide/playground.md are
-// "chart" and "dark".
+// Uses the playground like a person, in a real browser.
+//  playground.mjs MODULES ADDRESS TOKEN FOLDER
+// Prints one line of JSON for each scenario: its name, and why it failed. With a folder it leaves screenshots there;
+// the pictures of docs/guide/playground.md are "chart" and "dark".
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -23,7 +20,7 @@ const browser = await chromium.launch({
 	args: [...QUIET, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
 });
 
-// ---- a page, and what is said of it ----
+// ---- the page ----
 
 class Playground {
 	static async open({ query = `?token=${token}`, viewport = WIDE, ...options } = {}) {
@@ -32,7 +29,7 @@ class Playground {
 		const page = await context.newPage();
 		const self = new Playground(page);
 		page.on("request", (request) => self.requests.push(request.url()));
-		// Those that were never sent.
+		// Requests that were blocked before they were sent
 		page.on("requestfailed", (request) => {
 			if (request.failure().errorText === "csp") self.requests = self.requests.filter((url) => url !== request.url());
 		});
@@ -54,7 +51,7 @@ class Playground {
 		await this.page.selectOption("#example", name);
 	}
 
-	/** As people do: they paste it. */
+	/** Paste, as people do. */
 	async paste(code) {
 		const content = this.page.locator("#code .cm-content");
 		await content.focus();
@@ -72,7 +69,7 @@ class Playground {
 		await this.ended();
 	}
 
-	/** No run is on its way any more, and there was one. */
+	/** Wait until the run has ended. */
 	async ended() {
 		await this.page.waitForFunction(() => !document.querySelector("#run").disabled && document.querySelector("#status").textContent !== "Ready");
 	}
@@ -84,7 +81,7 @@ class Playground {
 		if (folder) await this.page.screenshot({ path: `${folder}/${name}.png` });
 	}
 
-	/** The page asks nobody but its own server, and breaks no rule of its own. */
+	/** Check that the page made requests to its server only, and broke none of its security rules. */
 	async close() {
 		const foreign = this.requests.filter((url) => !url.startsWith(`${address}/`) && !/^(blob|data|about):/.test(url));
 		assert.deepEqual(foreign, [], "requests to others");
@@ -100,7 +97,7 @@ const scenarios = {
 	async keyboard_runs_code() {
 		const it = await Playground.open();
 		await it.ready();
-		assert.equal(new URL(it.page.url()).search, "", "the key stays in the address");
+		assert.equal(new URL(it.page.url()).search, "", "the key is still in the address");
 		await it.page.locator("#code .cm-content").focus();
 		await it.page.keyboard.press("Control+Enter");
 		await it.ended();
@@ -131,7 +128,7 @@ const scenarios = {
 		await it.example("Long run");
 		await it.page.click("#run");
 		await it.page.locator("#output", { hasText: "2 s" }).waitFor();
-		assert.doesNotMatch(await it.output(), / 1 s/, "a line is written over");
+		assert.doesNotMatch(await it.output(), / 1 s/, "the line must be overwritten");
 		await it.page.click("#stop");
 		await it.ended();
 		assert.match(await it.output(), /stopped after cleaning up/);
@@ -201,7 +198,7 @@ const scenarios = {
 		assert.match(await denials.textContent(), /socket\(AF_INET, SOCK_STREAM\)/);
 		await it.shot("denied");
 		await denials.locator("button", { hasText: "Allow network_access and run again" }).click();
-		// Where memory has no cgroup the plan refuses this, and says what else is to be accepted.
+		// Without a memory cgroup the plan refuses this, and names the fallback that must be accepted.
 		const accept = denials.locator("button", { hasText: "Set memory_fallback to per_process" });
 		await it.page.locator("#output", { hasText: "a socket" }).or(accept).first().waitFor();
 		if (await accept.isVisible()) await accept.click();
@@ -223,7 +220,7 @@ const scenarios = {
 		await it.run("1 / 0");
 		assert.equal(await remedy.count(), 0);
 		await it.run("import umap");
-		// The index may be out of reach here: what counts is that the policy names the package now.
+		// The index may be unreachable here. What counts is that the policy names the package afterwards.
 		await remedy.locator("button", { hasText: "Add umap-learn to packages and run again" }).click();
 		await it.page.keyboard.press("Escape");
 		await it.ended();
@@ -314,14 +311,14 @@ const scenarios = {
 		assert.match(await it.output(), /<b>bold<\/b>/);
 		const inner = it.page.frameLocator("iframe.html-frame").frameLocator("iframe").first();
 		await inner.locator("p", { hasText: "shown" }).waitFor();
-		assert.equal(await inner.locator("p").evaluate((p) => getComputedStyle(p).color), "rgb(1, 2, 3)", "styles of its own");
+		assert.equal(await inner.locator("p").evaluate((p) => getComputedStyle(p).color), "rgb(1, 2, 3)", "the frame's own styles apply");
 		await inner.locator("a", { hasText: "plain" }).click();
 		assert.equal(await inner.locator("p").textContent(), "shown");
 		await inner.locator("a", { hasText: "insistent" }).click();
 		await inner.locator("body", { hasText: "blocked" }).waitFor({ state: "attached" });
 		stranger.close();
 		assert.deepEqual(requested, [], "the frame fetched something");
-		// The browser complains of what it refused in the frame, as it should.
+		// The browser reports what it blocked in the frame, as it should.
 		it.console = it.console.filter((line) => !line.includes(there) && !line.includes("sandbox"));
 		await it.close();
 	},

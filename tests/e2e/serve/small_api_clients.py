@@ -1,4 +1,5 @@
-"""Clients of SandboxFusion and Piston, unmodified, as their users write them. Prints one line of JSON: what each step gave."""
+"""Uses the clients of SandboxFusion and Piston, unmodified, as their users do. Prints one line of JSON with the
+result of each step."""
 
 import asyncio
 import base64

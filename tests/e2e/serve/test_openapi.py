@@ -1,7 +1,7 @@
-"""The OpenAPI document against the server that serves it, by schemathesis.
+"""The OpenAPI document compared with its server, by schemathesis.
 
-Nothing is left out: code is random text or a few words of it, so programs end by themselves or at the server's
-timeout, and so do streams."""
+Nothing is excluded: code is random text, so programs end by themselves or at the server's timeout, and so do streams.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_server_conforms_to_its_openapi_document(stage, tmp_path):
         each = run_phases("--phases", "coverage")
         more = run_phases("--phases", "fuzzing,stateful", "--max-examples", "5", "--max-time", str(SECONDS))
         ran = sum(float(n) for n in re.findall(r"^remit_programs_total\{.*\} (\S+)$", served.request("GET", "/metrics")[2].decode(), re.M))
-    # All but the document itself, which it has read by then.
+    # All operations except the one for the document itself, which has been read by then
     assert f"Tested: {wanted - 1}" in each, each
-    # It came through to programs, and was not turned away before.
+    # The requests reached programs, and were not all refused earlier.
     assert ran > 5, (each, more)

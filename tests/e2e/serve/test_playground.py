@@ -1,4 +1,4 @@
-"""The playground: what it is made of, how it is served, and a browser that uses it."""
+"""The playground: its files, how they are served, and a browser that uses it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def modules() -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def address(stage) -> str:
-    """Of a server that an ordinary user started, with its token."""
+    """The address with token of a server that an ordinary user started."""
     remit = make_remit(users()[-1], stage)
     server = remit.popen("serve", "--listen", "127.0.0.1:0", stdout=subprocess.PIPE, text=True)
     try:
@@ -45,7 +45,7 @@ def address(stage) -> str:
 
 @pytest.fixture(scope="module")
 def outcomes(address, modules, tmp_path_factory) -> dict[str, dict]:
-    """Of all scenarios, in one browser."""
+    """The results of all scenarios, run in one browser."""
     base, token = address.split("/?token=")
     argv = [packages.node(modules), HERE / "playground.mjs", modules, base, token, tmp_path_factory.mktemp("shots")]
     done = subprocess.run(argv, text=True, capture_output=True, timeout=800)

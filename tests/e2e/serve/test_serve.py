@@ -1,4 +1,4 @@
-"""remit serve: runs, sessions and streams over HTTP."""
+"""`remit serve`: runs, sessions and streams over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def served(remit):
 
 @pytest.fixture(scope="module")
 def any_served(stage):
-    """For what has nothing to do with who serves."""
+    """A server for tests that do not depend on the user."""
     with serve(make_remit(users()[-1], stage)) as s:
         yield s
 
@@ -132,11 +132,11 @@ def test_tools_are_called_over_stream(served):
                 assert e["tool"] == "add"
                 answer = {"result": sum(e["arguments"].values())} if calls == 1 else {"error": "not today"}
                 served.json("POST", f"/v1/calls/{e['id']}", answer)
-                # Once only, and by nobody who guesses.
+                # A call is answered once, and guessed ids are refused.
                 served.json("POST", f"/v1/calls/{e['id']}", answer, status=404)
             last = e
     assert last["result"]["stdout"] == "3\nadd: not today\n"
-    # Without a stream nobody can answer.
+    # Without a stream, no client can answer.
     got = served.run(**body)
     assert got["status"] == "error" and "cannot be answered" in got["stderr"]
 
@@ -177,7 +177,7 @@ def test_artifacts_of_run_are_downloaded(served):
     code = "import os\nos.mkdir('out')\nopen('out/a b.txt', 'w').write('hello')\nopen('out/empty', 'w')"
     got = served.run(code, policy=policy)
     assert [a["path"] for a in got["artifacts"]] == ["out/a b.txt", "out/empty"]
-    # Where they lie here is nobody's business.
+    # Their place on the host is not revealed.
     assert "remit-artifact" not in json.dumps(got)
     path = f"/v1/runs/{got['id']}/artifacts"
     status, headers, text = served.request("GET", f"{path}/out/a%20b.txt")
@@ -217,7 +217,7 @@ def test_session_is_branched(served):
     served.json("POST", f"/v1/sessions/{b['id']}/cells", {"code": "x = 2"})
     assert served.json("POST", f"/v1/sessions/{s['id']}/cells", {"code": "x"})["value"]["json"] == 1
     assert served.json("POST", f"/v1/sessions/{b['id']}/cells", {"code": "x"})["value"]["json"] == 2
-    # The parent goes first.
+    # The parent ends first.
     served.json("DELETE", f"/v1/sessions/{s['id']}?drop=1")
     served.json("DELETE", f"/v1/sessions/{b['id']}")
     served.wait_for_no_hosted_sessions()
@@ -267,8 +267,8 @@ def test_cells_are_queued_up_to_limit(any_served):
         next(events), next(events)
         for t in threads:
             t.start()
-        # Sixteen wait for the one that runs.
-        until(lambda: len(statuses) == 8, "too many wait")
+        # Sixteen wait for the cell that runs.
+        until(lambda: len(statuses) == 8, "too many cells wait")
         assert set(statuses) == {429}
         any_served.json("POST", f"/v1/sessions/{s['id']}/interrupt")
         for t in threads:
@@ -284,7 +284,7 @@ def test_artifacts_of_session_are_available_after_close(any_served):
     assert any_served.request("GET", f"/v1/runs/{s['id']}/artifacts/a.txt")[2] == b"1"
 
 
-# ---- what can be known ----
+# ---- information ----
 
 
 def test_information_routes_match_commands(served, remit):
@@ -304,7 +304,7 @@ def test_openapi_document_matches_routes(any_served):
         for method, operation in item.items():
             names = [p["name"] for p in operation["parameters"]]
             status, headers, _ = any_served.request("TRACE", path.format(**{n: "x" for n in names}))
-            # Another method at a path that is known.
+            # Another method at a known path
             assert status == 405 and method.upper() in headers["Allow"], path
 
 
@@ -313,7 +313,7 @@ def test_metrics_are_valid_for_prometheus(any_served):
     status, headers, text = any_served.request("GET", "/metrics")
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
     if not shutil.which("promtool"):
-        skip_or_fail("there is no promtool")
+        skip_or_fail("promtool is not installed")
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
     assert done.returncode == 0, done
     assert b'remit_programs_total{status="ok"} ' in text
@@ -339,7 +339,7 @@ def test_unix_socket_needs_no_key_and_is_private(remit):
 
 
 def test_stopping_server_finishes_runs_and_accepts_no_more(remit):
-    """The run goes on until nobody listens."""
+    """The run continues after the server has stopped listening."""
     file = remit.file("ending/word")
     code = f"import time\nprint(1, flush=True)\nwhile not open('{file}').read(): time.sleep(0.1)\nprint(2)"
     with serve(remit, "--read", file.parent, "--timeout", "300s") as s:

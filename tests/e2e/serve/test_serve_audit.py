@@ -1,4 +1,4 @@
-"""remit serve --audit: a line for each run, by whatever frontend it came, with the name of its key."""
+"""`remit serve --audit`: one line for each run, through whichever frontend it came, with the name of its key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sha(code: str) -> str:
 
 
 def test_audit_has_every_run_whatever_it_prints(remit, file):
-    """NUL in what was printed, or a number that is too large to be read, is no reason to write nothing down."""
+    """Even a run that prints NUL, or whose value is a number too large to parse, is written to the audit."""
     codes = ["print('a\\0b')", "'\\0'", "10 ** 30", "raise ValueError('\\0')", "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2046 + b']' * 2046\nDeep()"]
     with serve(remit, "--audit", file) as s:
         for code in codes:
@@ -34,7 +34,7 @@ def test_audit_has_every_run_whatever_it_prints(remit, file):
     assert [line["code_sha256"] for line in lines(file)] == [sha(code) for code in codes]
 
 
-# ---- the frontends: each runs one program, and says which ----
+# ---- the frontends: each runs one program and returns its run's id, if it has one ----
 
 
 def by_run(s, code):
@@ -118,7 +118,7 @@ def by_e2b_command(s, code):
 
 
 FRONTENDS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
-# Their cells are written by the server around what its client said.
+# The server wraps these clients' commands into cells of its own
 WRAPPED = {by_e2b_command}
 
 
@@ -141,7 +141,7 @@ def test_every_frontend_writes_every_run_to_audit(remit, file):
             assert run_id is None or line["run_id"] == run_id
             shape = shape or set(line)
             assert set(line) == shape, frontend
-        # As a run of the command would have it, and the key besides.
+        # The same members as for a run of the command, and the key
         other = remit.folder / "other.jsonl"
         other.unlink(missing_ok=True)
         remit("run", "--audit", other, "-c", "pass")
@@ -160,11 +160,12 @@ def test_audit_has_every_ending(remit, file):
         assert [line["status"] for line in lines(file)] == [status for _, status in ends]
         assert {line["key"] for line in lines(file)} == {"local"}
         assert len({line["policy_sha256"] for line in lines(file)}) == 1
-        # Who leaves has had a run.
+        # The run of a client that leaves is audited.
         with s.stream("/v1/runs", {"code": "import time; print(1, flush=True); time.sleep(60)"}) as events:
             next(e for e in events if e["type"] == "output")
         assert wait_for_lines(file, 4)[3]["status"] == "interrupted"
-        # The end of a session has what left it; one that is ended under its cell has no result.
+        # Closing a session writes a line with the exported files. A cell that is dropped with its session has no
+        # result.
         session = s.json("POST", "/v1/sessions", {"policy": {"artifact_export_paths": ["*.txt"]}}, status=201)["id"]
         s.json("POST", f"/v1/sessions/{session}/cells", {"code": "open('a.txt', 'w').write('abc')"})
         s.json("DELETE", f"/v1/sessions/{session}")
@@ -186,7 +187,7 @@ def test_server_with_unwritable_audit_does_not_start(remit):
 
 
 def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
-    """No line is lost, and none is half: they wait."""
+    """No line is lost or cut: they wait for free space."""
     if os.geteuid() != 0:
         skip_or_fail("only root can mount a small disk")
     disk = remit.folder / "served-disk"
@@ -211,7 +212,7 @@ def test_full_audit_disk_refuses_runs_until_space_is_free(remit):
             ballast.unlink()
             ids.append(s.run("pass")["run_id"])
             written = [line["run_id"] for line in lines(path)]
-            # The one that was run before its line did not fit, and no other.
+            # These runs and the one that ended before its line failed to fit, and no others
             assert [w for w in written if w in ids] == ids and len(written) == len(ids) + 1
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
@@ -225,9 +226,9 @@ def test_sighup_reopens_audit_and_log(remit, file):
     with serve(remit, "--audit", file, "--log", log) as s:
         first = s.run("pass")["run_id"]
         moved = [path.rename(f"{path}.1") for path in (file, log)]
-        second = s.run("pass")["run_id"]  # still the old ones
+        second = s.run("pass")["run_id"]  # still written to the old files
         s.process.send_signal(signal.SIGHUP)
-        until(lambda: file.exists() and log.exists(), "there are no new files")
+        until(lambda: file.exists() and log.exists(), "the new files do not exist")
         third = s.run("pass")["run_id"]
         assert [line["run_id"] for line in lines(moved[0])] == [first, second]
         assert [line["run_id"] for line in lines(file)] == [third]

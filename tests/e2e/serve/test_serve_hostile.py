@@ -1,4 +1,4 @@
-"""remit serve against clients that mean no good, and its keys."""
+"""`remit serve` against hostile clients, and its keys."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def status_of(answer: bytes) -> int:
     return int(answer.split(b" ")[1])
 
 
-# Each could be read in two ways by two readers. The second request must not be
-# answered, whatever becomes of the first.
+# Two readers could interpret each of these in two ways. The second request must not be answered, whatever happens to
+# the first.
 AMBIGUOUS = {
     "two lengths": "Content-Length: 13\r\nContent-Length: 13\r\n\r\n" + CODE,
     "two lengths that differ": "Content-Length: 13\r\nContent-Length: 4\r\n\r\n" + CODE,
@@ -122,14 +122,14 @@ def test_too_large_request_is_not_read(any_served):
 
 
 def unread_bytes(port: int) -> int:
-    """What the kernel holds for the server's connections."""
+    """The bytes that the kernel still buffers for the server's connections."""
     lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
     return sum(int(queues.split(":")[1], 16) for _, local, _, _, queues, *_ in map(str.split, lines) if local.endswith(f":{port:04X}"))
 
 
 def test_bodies_are_limited_in_total(any_served):
-    """Three that all lack their end; what goes beyond 256 MiB is the third's.
-    It is refused, and those whose next bytes are here at the same time are not."""
+    """Three bodies lack their end, and the third one exceeds the total of 256 MiB. It is refused, and the other two
+    are not, although their next bytes arrive at the same time."""
     head = HEAD.format(token=any_served.token) + f"Content-Length: {91 * 2**20}\r\n\r\n"
     sent = 0
 
@@ -146,10 +146,10 @@ def test_bodies_are_limited_in_total(any_served):
             begun.append(s)
             for _ in range(pieces):
                 send(s, 2**20 - len(begun))
-                for one in begun:  # who says nothing for ten seconds is not waited for
+                for one in begun:  # the server closes a connection that is silent for ten seconds
                     send(one, 1)
         send(third, 256 * 2**20 - sent)
-        until(lambda: not unread_bytes(any_served.port), "the bodies are not read")
+        until(lambda: not unread_bytes(any_served.port), "the bodies were not read")
         any_served.process.send_signal(signal.SIGSTOP)
         for s in (third, first, second):
             send(s, 1)
@@ -167,11 +167,11 @@ def test_page_of_other_origin_gets_nothing(any_served):
     assert request({}) == request({"Origin": here}) == 200
     for origin in ("http://evil.example", "null", here.replace("127.0.0.1", "localhost"), f"{here}.evil.example", "file://"):
         assert request({"Origin": origin}) == 403, origin
-    # A name that somebody else's DNS leads here.
+    # Names that another DNS server may resolve to this machine
     for host in ("evil.example", f"evil.example:{any_served.port}", "127.0.0.1.nip.io", "0.0.0.0"):
         assert request({"Host": host}) == 421, host
     assert request({"Host": "localhost"}) == request({"Host": f"[::1]:{any_served.port}"}) == 200
-    # What a form can send is no JSON.
+    # A form cannot send JSON.
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx"):
         assert request({"Content-Type": kind}, "/v1/runs", "POST", CODE) == 415, kind
     assert request({"Content-Type": "application/json; charset=utf-8"}, "/v1/runs", "POST", CODE) == 200
@@ -204,7 +204,7 @@ def test_requests_without_token_are_refused(any_served):
 
 
 def test_clients_that_leave_leave_no_runs(any_served):
-    """A hundred of them, in the middle of a run, of its request and of a stream."""
+    """A hundred clients leave during a run, during its request and during a stream."""
     head = HEAD.format(token=any_served.token)
     body = json.dumps({"code": "import time\nprint('x' * 100000, flush=True)\ntime.sleep(60)", "stream": "ndjson"})
     whole = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
@@ -214,7 +214,7 @@ def test_clients_that_leave_leave_no_runs(any_served):
             s.sendall(whole if n % 3 else whole[:-5])
             if n % 3 == 1:
                 s.recv(10)
-            if n % 2:  # without a good-bye
+            if n % 2:  # with a reset
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
     threads = [threading.Thread(target=leave, args=(n,)) for n in range(100)]
@@ -228,14 +228,14 @@ def test_clients_that_leave_leave_no_runs(any_served):
 
 
 def resident_bytes(served) -> int:
-    """The bytes of memory that the server holds."""
+    """The server's resident memory in bytes."""
     with open(f"/proc/{served.process.pid}/status") as f:
         (kib,) = [int(line.split()[1]) for line in f if line.startswith("VmRSS")]
     return kib * 1024
 
 
 def test_server_dumps_no_core(stage):
-    """It would hold keys, and headers that clients gave. One byte is no core, and nothing is started for it."""
+    """A core would have keys and the headers that clients set. A limit of one byte prevents cores and core handlers."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
     try:
@@ -253,9 +253,9 @@ def test_slow_reader_does_not_delay_others(any_served):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.sendall(f"{HEAD.format(token=any_served.token)}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         for _ in range(3):
-            time.sleep(1)  # what is not read has time to pile up
+            time.sleep(1)  # time in which unread output could accumulate
             assert any_served.run("print(1)")["stdout"] == "1\n"
-        # What it does not read is not piled up here: its run waits for it.
+        # Unread output does not accumulate in the server: the run waits for its client.
         assert any_served.metric("remit_rooms") == 1
         assert resident_bytes(any_served) - before < 60 * 2**20
     any_served.wait_for_no_hosted_sessions()
@@ -270,7 +270,7 @@ def test_incomplete_request_is_closed(any_served):
 
 
 def test_thirty_two_streams_run_concurrently(any_served):
-    """32 streams, each with its own output."""
+    """Each stream has its own output."""
     wrong = []
 
     def client(n: int) -> None:
@@ -415,7 +415,7 @@ def test_key_has_limits_and_policy(remit):
             assert got["error"]["where"] == next(iter(policy))
         narrow = {"memory_bytes": "300M", "timeout": "4s", "blocked_imports": ["socket", "ssl"], "cpu_seconds": 60}
         assert s.run("1", policy=narrow)["status"] == "ok"
-        # Memory of all together, then how many.
+        # First the limit of total memory, then the limit of concurrency
         s.json("POST", "/v1/sessions", {}, status=201)
         s.json("POST", "/v1/sessions", {"policy": {"timeout": "2s"}}, status=201)
         got = s.json("POST", "/v1/runs", {"code": "1"}, status=429)
@@ -473,7 +473,7 @@ def test_second_server_does_not_replace_first(any_remit):
         done = any_remit("serve", "--listen", f"127.0.0.1:{s.port}")
         assert done.returncode == 2 and "in use" in done.stderr
     assert not path.exists()
-    # What is left of one that was killed is in nobody's way; a file is.
+    # The socket of a killed server is replaced, a file is not.
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
     any_remit.own(path)
@@ -495,7 +495,7 @@ def test_killed_server_leaves_no_run(remit):
             with contextlib.suppress(Exception):
                 list(events)
         assert len(below) > 2 and not leftovers.remaining(lambda: [pid for pid in below if is_alive(pid)], 60)
-        # `serve` asks it to end once more.
+        # Keeps serve() from stopping the server again
         s.process.wait = lambda *_: 0
         s.process.send_signal = lambda *_: None
 
@@ -520,7 +520,7 @@ def test_crashing_code_leaves_warm_starts_to_others(remit):
 
 
 def test_session_abandoned_while_opening_counts_until_it_ends(remit):
-    """Packages may take minutes, and nothing ends their installation sooner."""
+    """Installing packages may take minutes, and nothing ends the installation earlier."""
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
     key = add_key(remit, path, "alice")
@@ -535,9 +535,9 @@ def test_session_abandoned_while_opening_counts_until_it_ends(remit):
                 connection = s.connect()
                 body = json.dumps({"policy": {"packages": [name]}})
                 connection.request("POST", "/v1/sessions", body, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
-                peers.append(silent.accept()[0])  # it installs: before, it would only be cancelled
+                peers.append(silent.accept()[0])  # the installation has begun; before, the session would only be cancelled
                 connection.close()
-            time.sleep(1)  # nothing happens
+            time.sleep(1)  # the sessions must remain
             assert s.metric("remit_rooms") == 2
             assert "at once" in s.json("POST", "/v1/runs", {"code": "1"}, status=429)["error"]["message"]
             assert s.json("GET", "/v1/sessions") == []

@@ -1,4 +1,4 @@
-"""Which hosts a client of remit serve may name: keys are as --add-key makes them, unless a test says otherwise."""
+"""Which hosts a client of `remit serve` may name. Keys are as --add-key makes them, unless a test changes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from network_world import HERE, METADATA, PRIVATE, PUBLIC
 from served import serve
 from test_serve_hostile import add_key, change_key
 
-# Loopback, sites, links, metadata services, and names that may lead there.
+# Loopback, private networks, link-local addresses, metadata services, and names that may resolve to them
 NOT_PUBLIC = (
     "127.0.0.1:80", "127.9.9.9:80:plain", "[::1]:80", f"{METADATA}:80", "100.100.100.200:80", "168.63.129.16:80", "10.0.0.1:22", "172.16.0.1:22:tcp",
     "192.168.1.1:80:bytes=1M", "100.64.0.1:80", "[fd00::1]:80", "[fd00:ec2::254]:80", "[64:ff9b::7f00:1]:80", "192.0.2.1:80", "localhost:80:private",
@@ -88,7 +88,7 @@ def test_client_may_name_public_hosts_only(remit, keys):
         public = ["api.example.com:443", f"{PUBLIC}:80", f"{PUBLIC}:8080:plain", "[2606:4700::34]:80", f"{PUBLIC}:81:public"]
         got = s.json("POST", "/v1/explain", {"policy": {"network_allow": public, "memory_fallback": "per_process"}})
         (row,) = [e for e in got["enforcement"] if e["field"] == "network_allow"]
-        # The proxy has to check addresses again when it connects.
+        # The proxy must check addresses again when it connects.
         marked = ["api.example.com:443", f"{PUBLIC}:80:public", f"{PUBLIC}:8080:plain,public", "[2606:4700::34]:80:public", f"{PUBLIC}:81:public"]
         assert row["value"] == marked
 
@@ -99,7 +99,7 @@ def test_addresses_of_client_s_hosts_are_checked_again_on_connect(remit, world, 
     with serve_there(world, remit, "--keys", keys) as s:
         s.token = key
         mark = world.mark()
-        # This machine's own address is public and not for clients.
+        # This machine's address is public, but clients may not use it.
         urls = [f"http://{host}/" for host in (*names, HERE, PUBLIC, "api.example.com")]
         seen = fetch(s, urls, network_allow=[f"{host}:80" for host in (*names, HERE, PUBLIC, "api.example.com")])
     assert {url for url, status in seen.items() if status == 200} == {f"http://{PUBLIC}/", "http://api.example.com/"}, seen
@@ -124,7 +124,7 @@ def test_hosts_of_server_or_key_are_reached_exactly_as_named(remit, world, keys,
 
 
 def test_client_cannot_redirect_server_s_credential(remit, world, keys):
-    """To another port of its host, into other requests, or without the look at them."""
+    """Not to another port of its host, not into other requests, and not past the inspection."""
     secret = remit.file("credential.txt", "Bearer of-the-server")
     inner, api = "inner.example.com", "api.example.com"
     own = {
@@ -142,5 +142,5 @@ def test_client_cannot_redirect_server_s_credential(remit, world, keys):
             (credential,) = [c for c in own["credentials"] if c.split(":")[0] == entry.split(":")[0]]
             got = s.json("POST", "/v1/explain", {"policy": {"network_allow": [entry], "credentials": [credential]}}, status=403)
             assert got["error"]["where"] == "network_allow" and "credential" in got["error"]["message"], (entry, got)
-        # Without the credential it is a host like any other.
+        # Without the credential, it is an ordinary host.
         s.json("POST", "/v1/explain", {"policy": {"network_allow": [f"{api}:8443:tls"], "credentials": [], "memory_fallback": "per_process"}})

@@ -1,4 +1,4 @@
-"""remit serve with a certificate: real clients of TLS, and those who mean no good."""
+"""`remit serve` with a certificate: ordinary TLS clients and hostile ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ import venvs  # noqa: E402
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 RSA = ("-newkey", "rsa:2048")
-# CPython 3.13 and newer want both of an authority.
+# CPython 3.13 and newer require both extensions of an authority
 AUTHORITY = ("basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign")
 
 
@@ -39,7 +39,7 @@ def openssl(*argv, input: bytes = b"", timeout: float = 120) -> subprocess.Compl
 
 
 def sign(name: pathlib.Path, subject: str, kind, *extensions: str, by: pathlib.Path | None = None) -> None:
-    """NAME.pem and NAME.key, signed by another's or by its own."""
+    """Make NAME.pem and NAME.key, signed by another certificate or self-signed."""
     config = name.with_suffix(".conf")
     config.write_text("[req]\ndistinguished_name=dn\n[dn]\n")
     authority = ("-CA", by.with_suffix(".pem"), "-CAkey", by.with_suffix(".key")) if by else ()
@@ -50,7 +50,7 @@ def sign(name: pathlib.Path, subject: str, kind, *extensions: str, by: pathlib.P
 
 
 class Files:
-    """A certificate with one above it, its key, and the authority that clients trust."""
+    """A certificate with an intermediate one, its key, and the authority that clients trust."""
 
     def __init__(self, remit, name: str, kind=EC):
         if not shutil.which("openssl"):
@@ -73,7 +73,7 @@ class Files:
 
     def trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(self.root))
-        context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # a cut is an error
+        context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # a connection cut without an alert is an error
         return context
 
 
@@ -93,7 +93,7 @@ def served(request, stage):
 
 @pytest.fixture(scope="module")
 def one(stage):
-    """For what has nothing to do with who asks. Its certificate is of RSA."""
+    """A server for tests that do not depend on the user. It has an RSA certificate."""
     with serve_tls(make_remit(users()[-1], stage), kind=RSA) as s:
         yield s
 
@@ -118,17 +118,17 @@ def descriptors(s: Served) -> int:
 
 
 def idle_descriptors(s: Served) -> int:
-    """Its descriptors when nobody is connected."""
+    """The number of the server's descriptors without any connection."""
     connection = s.connect()
 
     def is_alone() -> bool:
         connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {s.token}"})
         return b"\nremit_http_connections 1\n" in connection.getresponse().read()
 
-    until(is_alone, "connections are left behind")
+    until(is_alone, "connections are left")
     count = descriptors(s) - 1
     connection.close()
-    until(lambda: descriptors(s) <= count, "descriptors are left behind")
+    until(lambda: descriptors(s) <= count, "descriptors are left")
     return count
 
 
@@ -161,7 +161,7 @@ def test_events_are_streamed_over_tls(served):
         while text != "first\n":
             text += next(e for e in events if e["type"] == "output")["text"]
             assert "first\n".startswith(text)
-    served.wait_for_no_hosted_sessions()  # whoever leaves ends the run
+    served.wait_for_no_hosted_sessions()  # leaving ends the run
     status, headers, text = served.request("POST", "/v1/runs", {"code": "print(1)", "stream": "sse"})
     assert status == 200 and headers["Content-Type"].startswith("text/event-stream") and b"event: result" in text
 
@@ -176,7 +176,7 @@ def test_slow_reader_gets_whole_stream_over_tls(served):
     with served.tls.wrap_socket(s, server_hostname="localhost") as s:
         head = f"POST /v1/runs HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\nContent-Type: application/json\r\n"
         s.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
-        time.sleep(1.5)  # all buffers on the way are full
+        time.sleep(1.5)  # time in which all buffers on the way fill
         got = read_all(s)
     lines = [json.loads(line) for line in got.split(b"\r\n\r\n", 1)[1].splitlines()]
     text = "".join(e["text"] for e in lines if e["type"] == "output")
@@ -190,7 +190,7 @@ def test_curl_and_page_work_over_tls(served):
     assert json.loads(done.stdout) == {"result": 42, "stdout": "", "stderr": ""}, done
     page = subprocess.run([*curl, f"{here}/?token={served.token}"], capture_output=True, text=True)
     assert "<html" in page.stdout
-    # A long body is invited first.
+    # curl waits for 100 Continue before a long body.
     body = served.remit.file("long.json", json.dumps({"code": "1", "stdin": "x" * 3_000_000}))
     done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", f"@{body}", f"{here}/v1/runs"], capture_output=True, text=True)
     assert json.loads(done.stdout)["status"] == "ok", done
@@ -230,7 +230,7 @@ def test_e2b_clients_work_over_tls(served, client, trusts):
 
 
 def test_tls_versions_and_ciphers_are_documented_ones(one):
-    """TLS 1.2, and 1.3 where the library has it; keys for one connection, no second negotiation."""
+    """TLS 1.2, and 1.3 if the library has it, with ephemeral keys and without renegotiation."""
     has_1_3 = "TLS 1.2 and 1.3" in one.remit("--version").stdout
     at = ("s_client", "-connect", f"127.0.0.1:{one.port}", "-CAfile", one.files.root, "-verify_return_error")
     shown = openssl(*at, "-ign_eof", "-alpn", "h2,http/1.1", input=HEALTH).stdout
@@ -247,22 +247,22 @@ def test_tls_versions_and_ciphers_are_documented_ones(one):
         asked.stdin.write(b"R\n")
         asked.stdin.flush()
         try:
-            asked.wait(timeout=PATIENCE)  # it gives up by itself
+            asked.wait(timeout=PATIENCE)  # the client gives up
         finally:
             asked.kill()
         text = asked.stdout.read()
     assert b"no renegotiation" in text and asked.returncode, text[-2000:]
 
 
-# ---- the end ----
+# ---- the end of a connection ----
 
 
 def test_tls_end_is_announced(one):
-    with tls(one) as s:  # of a reply that ends the connection; a cut raises
+    with tls(one) as s:  # a reply that ends the connection; a cut would raise
         s.sendall(HEALTH)
         assert b'"status":"ok"' in read_all(s)
         s.unwrap()
-    with tls(one) as s:  # and an end that was said is answered
+    with tls(one) as s:  # an end that the client announces is answered
         s.unwrap()
 
 
@@ -293,13 +293,13 @@ def test_cut_reply_does_not_look_complete(stage):
         while b"output" not in c.recv(1000):
             pass
         s.stop_listening()
-        s.process.send_signal(signal.SIGTERM)  # the second time means: now
+        s.process.send_signal(signal.SIGTERM)  # the second signal ends the server at once
         with pytest.raises((ssl.SSLError, ConnectionResetError)):
             read_all(c)
         c.close()
 
 
-# ---- those who mean no good ----
+# ---- hostile clients ----
 
 
 def test_plain_http_client_gets_hint(one):
@@ -307,14 +307,14 @@ def test_plain_http_client_gets_hint(one):
         s.sendall(HEALTH)
         got = read_all(s)
     assert got.startswith(b"HTTP/1.1 400 ") and b"https://" in got
-    with tcp(one) as s:  # sent and ended at once
+    with tcp(one) as s:  # send and end at once
         s.sendall(b"GET / HTTP/1.1\r\n\r\n")
         s.shutdown(socket.SHUT_WR)
         assert read_all(s).startswith(b"HTTP/1.1 400 ")
 
 
 def hello() -> bytes:
-    """The first message of a client."""
+    """The first message of a TLS client."""
     into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = ssl.create_default_context().wrap_bio(into, out, server_hostname="localhost")
     with contextlib.suppress(ssl.SSLWantReadError):
@@ -346,7 +346,7 @@ def test_bytes_that_are_not_tls_are_cut_off(one, name):
 
 
 def send_slowly(s: Served, bytes_: bytes, seconds: list[float]) -> None:
-    """How long somebody is listened to who says a byte from time to time, if there is an end of it."""
+    """Send one byte at a time, and measure how long the server accepts that. Append nothing if it never ends."""
     began = time.monotonic()
     with tcp(s) as c:
         c.settimeout(0.3)
@@ -373,24 +373,24 @@ def test_half_open_handshakes_leave_nothing(one):
         held.append(s)
     trickle = threading.Thread(target=send_slowly, args=(one, first, seconds := []))
     trickle.start()
-    until(lambda: descriptors(one) >= before + 200, "some are not accepted")
+    until(lambda: descriptors(one) >= before + 200, "some connections were not accepted")
     assert one.request("GET", "/healthz")[0] == 200  # others are served meanwhile
     for i, s in enumerate(held[:150]):  # some leave, by an end or by a reset
         if i % 2:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.close()
-    for s in held[150:]:  # and some have to be shown out, ten seconds later
+    for s in held[150:]:  # the server closes the others after ten seconds
         with contextlib.suppress(ConnectionResetError):
             while s.recv(65536):
                 pass
         s.close()
     trickle.join()
     assert seconds and 8 < seconds[0], seconds
-    until(lambda: descriptors(one) <= before, "descriptors are left behind")
+    until(lambda: descriptors(one) <= before, "descriptors are left")
 
 
 def test_handshake_cut_anywhere_leaks_no_memory(one):
-    """A client whose bytes end, one after the other place; memory stays."""
+    """The client's bytes end at one place after the other."""
 
     def cut_after(count: int) -> None:
         into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -410,10 +410,10 @@ def test_handshake_cut_anywhere_leaks_no_memory(one):
                     into.write(s.recv(65536))
 
     def cut_everywhere() -> int:
-        """What the server holds when all of them are gone."""
+        """Return the server's memory when all connections are closed."""
         for count in range(1, 460, 12):
             cut_after(count)
-        until(lambda: descriptors(one) <= before, "descriptors are left behind")
+        until(lambda: descriptors(one) <= before, "descriptors are left")
         return resident_kib(one)
 
     before = idle_descriptors(one)
@@ -460,7 +460,7 @@ def test_tls_key_readable_by_others_is_refused(remit):
         files.key.chmod(mode)
         message = refusal_of(remit, *files.flags())
         assert f"(mode {mode:04o})" in message and "chmod 600" in message
-    if remit.by_root:  # how a machine gives its key to a group of servers
+    if remit.by_root:  # a machine may share its key with a group of servers
         files.key.chmod(0o640)
         with serve(remit, *files.flags()):
             pass
@@ -482,7 +482,7 @@ def test_expired_certificate_is_reported(any_remit):
 
 
 def trusted_certificate(s) -> bytes | None:
-    """None if the server shows another one."""
+    """Return the server's certificate, or None if it is not trusted yet."""
     with contextlib.suppress(ssl.SSLCertVerificationError), tls(s) as new:
         return new.getpeercert(binary_form=True)
 
@@ -499,7 +499,7 @@ def test_sighup_loads_new_certificate(stage):
         old.sendall(HEALTH)
         assert b'"status":"ok"' in read_all(old)
         old.close()
-        s.files.key.write_text("broken")  # what cannot be read changes nothing
+        s.files.key.write_text("broken")  # an unreadable file changes nothing
         s.process.send_signal(signal.SIGHUP)
         assert str(s.files.key) in s.process.stderr.readline()
         with tls(s) as new:

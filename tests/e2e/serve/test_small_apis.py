@@ -1,4 +1,4 @@
-"""The doors of `remit serve` in which one request is one program, or one notebook."""
+"""The APIs of `remit serve` in which one request is one program or one notebook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from waiting import until
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 import venvs  # noqa: E402
 
-# Threads of a client's HTTP library may abort at Python's end, when all is reply.
+# Threads of a client's HTTP library may abort at the interpreter's end, after all results are printed.
 UNTIL_THE_LAST_LINE = "import os, runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
 
 
@@ -111,7 +111,7 @@ def test_notebook_file_is_limited_in_size(served):
 
 
 def test_large_notebook_answer_needs_little_memory(served):
-    """Lists of nothing are small as text and large as values: an answer of many of them is put together from text."""
+    """Empty lists are small as text and large as parsed values. The server joins the answers as text."""
     cell = "class Wide:\n    def _repr_json_(self):\n        return b'[' + b'[],' * 300_000 + b'0]'\ndisplay(Wide())"
     status, _, text = served.request("POST", "/run_jupyter", {"cells": [cell] * 12, "total_timeout": 200}, timeout=240)
     assert status == 200 and len(text) > 12 * 900_000, text[:500]
@@ -120,7 +120,7 @@ def test_large_notebook_answer_needs_little_memory(served):
 
 
 def test_deeply_nested_json_ends_no_other_session(served):
-    """The doors write again what code has made: its depth must not be more than the stack of who does it."""
+    """These APIs serialize what code has made again. Its depth must not exceed the stack of the thread that does so."""
     code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
     for path, body in (("/run_jupyter", {"cells": [code]}), ("/", {"code": code})):
         status, _, text = served.request("POST", path, body)
@@ -139,10 +139,10 @@ def test_client_that_leaves_ends_its_notebook(served):
     body = json.dumps({"cells": ["import time; time.sleep(60)", "1"]})
     begun = time.monotonic()
     connection.request("POST", "/run_jupyter", body, {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"})
-    until(lambda: served.metric("remit_rooms"), "it does not begin")
+    until(lambda: served.metric("remit_rooms"), "the notebook does not begin")
     connection.close()
     served.wait_for_no_hosted_sessions()
-    assert time.monotonic() - begun < 20, "its timeout has ended it"
+    assert time.monotonic() - begun < 20, "the notebook's timeout ended it, not the client"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_piston_runs_code(served):
 )  # fmt: skip
 def test_piston_reports_how_program_ended(served, code, more, ended):
     run = piston(served, code, **more)["run"]
-    if ended[1] == "SIGKILL" and ended[2] == "SG" and run["code"] == 1:  # without a cgroup Python is told
+    if ended[1] == "SIGKILL" and ended[2] == "SG" and run["code"] == 1:  # without a cgroup, Python gets a MemoryError
         assert "MemoryError" in run["stderr"]
     else:
         assert (run["code"], run["signal"], run["status"], run["message"]) == ended, run
@@ -249,16 +249,16 @@ def test_key_limits_apply_to_small_apis(stage):
         connection = one.connect()
         sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         connection.request("POST", "/run_jupyter", json.dumps({"cells": ["import time; time.sleep(30)"], "cell_timeout": 20}), sent)
-        until(lambda: one.metric("remit_rooms"), "it does not begin")
+        until(lambda: one.metric("remit_rooms"), "the notebook does not begin")
         assert piston(one, "1", status=429).keys() == {"message"}
         assert notebook(one, "1", status=429)["status"] == fusion(one, "1", status=429)["status"] == "SandboxError"
-        # The policy's own timeout, whatever was asked for.
+        # The policy's own timeout, although the request asks for more
         late = json.loads(connection.getresponse().read())
         assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 20, late
 
 
 def test_pypi_clients_of_small_apis_work(stage):
-    """As PyPI has them, with no more than the address of the server."""
+    """Unmodified from PyPI, with only the server's address set."""
     remit = make_remit(users()[-1], stage)
     program = shutil.copy(pathlib.Path(__file__).parent / "small_api_clients.py", remit.folder)
     with serve(remit, "--open") as one:

@@ -1,4 +1,4 @@
-"""Two keys of one server, as `remit serve --add-key` makes them: what one does must not stop the other."""
+"""Two keys of one server, as `remit serve --add-key` makes them: what one key does must not stop the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from test_serve_hostile import HEAD, unread_bytes
 from waiting import until
 
 
-# A program that counts for little more than 100 MiB, with its results.
+# A program that counts as little more than 100 MiB, including its results
 SMALL = {
     "memory_bytes": "100M", "memory_fallback": "per_process", "stdout_max_bytes": "64K", "stderr_max_bytes": "64K",
     "value_bytes": "64K", "display_bytes": "64K",
@@ -39,17 +39,17 @@ def two_keys(remit, *flags: str, names: tuple[str, ...] = ("alice", "bob"), env:
     path.unlink(missing_ok=True)
     keys = [remit("serve", "--keys", path, "--add-key", name).stdout.strip() for name in names]
     document = json.loads(path.read_text())
-    document["keys"][-1]["operator"] = True  # to see the numbers of the whole server; it changes no limit
+    document["keys"][-1]["operator"] = True  # to read the numbers of the whole server; it changes no limit
     path.write_text(json.dumps(document))
     with serve(remit, "--keys", path, *flags, env=env) as s:
-        s.token = keys[-1]  # of the one who must notice nothing
+        s.token = keys[-1]  # the key of the client that must not be affected
         yield s, *keys
     path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def sleepers(s: Served, key: str, count: int):
-    """So many programs of a key, until the end of the block."""
+    """Run `count` programs of a key until the end of the block."""
 
     def sleep() -> None:
         with contextlib.suppress(OSError):
@@ -60,17 +60,17 @@ def sleepers(s: Served, key: str, count: int):
     for t in threads:
         t.start()
     try:
-        until(lambda: s.metric("remit_rooms") == before + count, "the programs are not there")
+        until(lambda: s.metric("remit_rooms") == before + count, "the programs did not start")
         yield
-        assert s.metric("remit_rooms") >= before + count, "they did not sleep long enough to prove anything"
+        assert s.metric("remit_rooms") >= before + count, "the programs ended too early to prove anything"
     finally:
-        s.stop_listening()  # so that they end
+        s.stop_listening()  # ends the programs
         s.process.terminate()
         for t in threads:
             t.join()
 
 
-# ---- places ----
+# ---- slots ----
 
 
 def test_sleeping_programs_of_one_key_do_not_stop_another(remit):
@@ -80,7 +80,7 @@ def test_sleeping_programs_of_one_key_do_not_stop_another(remit):
 
 
 def test_refused_program_of_one_key_ends_no_program_of_another(any_remit):
-    """The server's connection to its keeper serves both."""
+    """Both use the server's connection to its keeper."""
     for _ in range(4):
         with two_keys(any_remit) as (s, alice, bob):
             assert s.request("POST", "/v1/runs", {"code": "1", "policy": {"network_allow": ["127.1:80"]}}, token=alice)[0] == 422
@@ -117,28 +117,29 @@ def test_ended_session_frees_its_slot(any_remit):
             for one in [s.json("POST", "/v1/sessions", {}, status=201)["id"] for _ in range(2)]:
                 s.json("DELETE", f"/v1/sessions/{one}")
         for _ in range(5):
-            # The jail of a session that is dropped ends after the answer.
+            # The jail of a dropped session ends after the answer.
             got = until(lambda: [text for status, _, text in [s.request("POST", "/v1/sessions", {})] if status == 201])
             s.json("DELETE", f"/v1/sessions/{json.loads(got[0])['id']}?drop=1")
 
 
 def test_programs_wait_for_slot_and_end_when_client_leaves(any_remit):
     with two_keys(any_remit, "--max-running", "2") as (s, alice, bob), sleepers(s, alice, 2):
-        # Alice's share is one place: one program runs and one waits.
+        # Alice's share is one slot: one of her programs runs and one waits.
         assert s.run("print(1)")["stdout"] == "1\n"
         with s.stream("/v1/runs", {"code": "print(input())", "stdin": "x\n"}) as events:
             assert [e["type"] for e in events][-1] == "result"
-        # Bob's own place is taken as well: what waits now is cancelled by its client.
+        # Bob's own slot is used as well. His next program waits, and its client cancels it.
         with s.stream("/v1/runs", {"code": "import time; time.sleep(3600)", "policy": {"timeout": "1h"}}) as running:
             next(running)
             with s.stream("/v1/runs", {"code": "1"}) as waiting:
                 next(waiting)
                 until(lambda: s.metric("remit_rooms") == 4)
-            until(lambda: s.metric("remit_rooms") == 3, "what nobody waits for still waits for a place")
+            until(lambda: s.metric("remit_rooms") == 3, "a cancelled program still waits for a slot")
 
 
 def cpu_shares(s: Served) -> list[int]:
-    """Of each program that runs, by the groups of its processes; a child that waits for a program is not one of them."""
+    """The CPU share of each running program, read from the cgroups of its processes. A warm child without a program
+    does not count."""
     found = []
     for pid in family(s.process.pid):
         with contextlib.suppress(OSError):
@@ -156,19 +157,19 @@ def cpu_shares(s: Served) -> list[int]:
 
 
 def test_programs_of_one_key_share_cpu_time_of_one_program(remit):
-    """Processor time is divided between keys, where a group can do that."""
+    """Processor time is divided between keys if cgroups support it."""
     divides = {c["name"]: c["yes"] for c in json.loads(remit("doctor", "--json").stdout)["capabilities"]}["cgroup_share"]
     with two_keys(remit) as (s, alice, bob), sleepers(s, alice, 4):
         with s.stream("/v1/runs", {"code": "import time; time.sleep(3600)", "policy": {"timeout": "1h"}}) as running:
             next(running)
             if divides:
-                # Alice's four, and next to Bob's one those that wait for a program.
+                # Alice's four programs, and with Bob's one the warm children
                 until(lambda: (shares := cpu_shares(s)).count(256) == 4 and set(shares) == {256, 1024}, lambda: cpu_shares(s))
             assert s.run("6 * 7")["value"]["json"] == 42
         opened = s.json("POST", "/v1/sessions", {}, status=201)["id"]
         assert s.json("POST", f"/v1/sessions/{opened}/cells", {"code": "1 + 1"})["value"]["json"] == 2
         if divides:
-            # A session that rests weighs least.
+            # An idle session has the lowest weight.
             until(lambda: cpu_shares(s)[0] <= 2, lambda: cpu_shares(s))
 
 
@@ -176,7 +177,7 @@ def test_programs_of_one_key_share_cpu_time_of_one_program(remit):
 
 
 def start(stack: contextlib.ExitStack, s: Served, key: str, body: dict, path: str = "/v1/runs") -> http.client.HTTPConnection:
-    """A request whose answer is not waited for; the client has little space for what it does not read."""
+    """Send a request without waiting for its answer. The client has little buffer space for what it does not read."""
     one = stack.enter_context(contextlib.closing(s.connect()))
     one.sock = socket.socket()
     one.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -200,7 +201,7 @@ SLEEP = {"code": "import time; time.sleep(3600)", "policy": {**SMALL, "timeout":
 
 def test_programs_waiting_for_memory_do_not_delay_other_keys(any_remit):
     with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
-        runs = s.events  # of bob, who has a share of his own
+        runs = s.events  # of bob, who has a separate share
         first = stack.enter_context(contextlib.closing(s.connect()))
         first.request("POST", "/v1/runs", json.dumps({**SLEEP, "stream": "ndjson"}), {"Authorization": f"Bearer {alice}", "Content-Type": "application/json"})
         events = first.getresponse()
@@ -221,20 +222,20 @@ def test_program_waiting_for_memory_ends_when_client_leaves(any_remit):
         with contextlib.ExitStack() as soon:
             start(soon, s, alice, SLEEP)
             until(lambda: s.metric("remit_rooms") == 2)
-        until(lambda: s.metric("remit_rooms") == 1, "what nobody waits for still waits for memory")
+        until(lambda: s.metric("remit_rooms") == 1, "a cancelled program still waits for memory")
 
 
 def test_session_without_free_memory_is_busy(any_remit):
     with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
         ids = [s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201, token=alice)["id"] for _ in range(2)]
         got = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=429, token=alice)
-        assert "memory" in got["error"]["message"] and "MiB" not in got["error"]["message"]  # how much others have is not told
+        assert "memory" in got["error"]["message"] and "MiB" not in got["error"]["message"]  # the answer does not reveal how much others use
         assert s.request("POST", "/v1/sessions", {"policy": SMALL})[0] == 201
-        s.json("POST", f"/v1/sessions/{ids[0]}/reset", {}, token=alice)  # changes nothing
+        s.json("POST", f"/v1/sessions/{ids[0]}/reset", {}, token=alice)  # has no effect
         assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 429
         s.json("DELETE", f"/v1/sessions/{ids[0]}", token=alice)
         assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
-        # One that cannot be opened holds nothing afterwards.
+        # A session that cannot be opened does not keep its memory.
         s.json("DELETE", f"/v1/sessions/{ids[1]}", token=alice)
         wrong = {**SMALL, "packages": ["remit-no-such-package"], "package_offline": True}
         for _ in range(3):
@@ -272,7 +273,7 @@ def test_program_that_never_fits_is_refused_with_remedy(any_remit, path):
 
 
 def test_single_key_may_use_all_slots_of_keeper(remit):
-    """Whatever the policy of the server's options says, and however small the machine is."""
+    """With any policy from the server's options, and on a small machine."""
     with serve(remit, "--memory", "unlimited") as s:
         ids = [s.json("POST", "/v1/sessions", {}, status=201)["id"] for _ in range(64)]
         assert "at most 64 sessions" in s.json("POST", "/v1/sessions", {}, status=429)["error"]["message"]
@@ -290,7 +291,7 @@ def test_many_policies_of_one_key_leave_another_warm(remit):
         until(lambda: any(p["waiting"] for p in s.json("GET", "/v1/status")["pools"]))
         for seconds in range(40):
             start(alice, timeout=f"{seconds + 1}m")
-        # Each would have a zygote.
+        # Each of these would need a zygote.
         modules = ("abc", "ast", "bz2", "cmd", "csv", "dis", "pdb", "wave")
         for first, second in itertools.permutations(modules, 2):
             start(alice, preload=[first, second])
@@ -304,7 +305,7 @@ def test_many_policies_of_one_key_leave_another_warm(remit):
 
 
 def test_json_values_count_as_bytes_of_body(any_remit):
-    """An empty object is two bytes of text and a hundred times as many in memory."""
+    """An empty object is two bytes of text and a hundred times as much in memory."""
     with two_keys(any_remit, "--max-body-bytes", "8M") as (s, alice, bob):
         for path in ("/v1/runs", "/mcp"):
             few, many = ({"code": "1", "more": [{}] * count} for count in (1000, 45000))
@@ -314,7 +315,7 @@ def test_json_values_count_as_bytes_of_body(any_remit):
 
 
 def test_slow_bodies_of_one_key_do_not_refuse_another_s(remit):
-    """Alice sends all that the bodies of all keys may have together, but the last bytes."""
+    """Alice sends as many bytes as the bodies of all keys may have together, except the last ones."""
     with two_keys(remit) as (s, alice, bob), contextlib.ExitStack() as stack:
         head = HEAD.format(token=alice) + f"Content-Length: {96 << 20}\r\n\r\n"
         refused = 0
@@ -325,12 +326,12 @@ def test_slow_bodies_of_one_key_do_not_refuse_another_s(remit):
                 for _ in range(size >> 16):
                     slow.sendall(b" " * 2**16)
                 slow.sendall(b" " * (size % 2**16))
-                until(lambda: not unread_bytes(s.port), "the body is not read")
+                until(lambda: not unread_bytes(s.port), "the body was not read")
                 slow.sendall(b" ")
                 slow.settimeout(0.3)
                 refused += slow.recv(16).startswith(b"HTTP/1.1 429")
             except TimeoutError:
-                pass  # it is waited for
+                pass  # the server waits for the rest
             except ConnectionError:
                 refused += 1
         for _ in range(3):
@@ -411,7 +412,7 @@ def test_artifacts_of_one_key_do_not_evict_another_s(remit):
         mine = s.run("open('mine', 'w').write('precious')", policy={"artifact_export_paths": ["mine"]})["id"]
         ids = [leave_files(s, alice, 4, (64 << 20) - 65536)["id"] for _ in range(5)]
         assert s.request("GET", f"/v1/runs/{mine}/artifacts/mine")[2] == b"precious"
-        # Her own newest is there, her oldest is not.
+        # Alice's newest artifact is available, her oldest is not.
         there = [s.request("HEAD", f"/v1/runs/{one}/artifacts/0.bin", token=alice)[0] for one in ids]
         assert there[0] == 404 and there[-1] == 200
 
@@ -426,12 +427,12 @@ def test_artifact_without_space_is_skipped(any_remit):
 
 
 def store_of(s: Served) -> pathlib.Path:
-    """The folder that the server keeps artifacts in."""
+    """The folder in which the server stores artifacts."""
     for link in pathlib.Path(f"/proc/{s.process.pid}/fd").iterdir():
         with contextlib.suppress(OSError):
             if "remit-artifact" in os.readlink(link):
                 return pathlib.Path(os.readlink(link))
-    raise AssertionError("there is none")
+    raise AssertionError("no such folder")
 
 
 def test_artifacts_of_killed_server_are_removed_by_next(remit):
@@ -453,14 +454,14 @@ def test_dropped_sessions_leave_no_artifact_folder(any_remit):
         for _ in range(3):
             one = s.json("POST", "/v1/sessions", {"policy": policy}, status=201)["id"]
             s.json("DELETE", f"/v1/sessions/{one}?drop=1")
-        until(lambda: not any(store_of(s).iterdir()), "folders are left behind")
+        until(lambda: not any(store_of(s).iterdir()), "folders are left")
 
 
-# ---- installers of packages ----
+# ---- package installations ----
 
 
 class DeafIndex:
-    """An index of packages that takes requests and answers none."""
+    """A package index that accepts requests and answers none."""
 
     def __init__(self) -> None:
         self.asked: set[str] = set()
@@ -502,7 +503,7 @@ def test_installations_of_one_key_leave_some_for_another(remit, path):
             start(stack, s, bob, {**code, "policy": {**policy, "packages": ["bobs-own"]}}, path)
             until(lambda: "bobs-own" in index.asked, lambda: index.asked)
             asked = set(index.asked)
-            s.process.kill()  # or it waits for sessions that are being opened
+            s.process.kill()  # otherwise it waits for sessions that are being opened
             s.process.wait()
         assert len(asked) == 3 and "bobs-own" in asked
 
@@ -511,7 +512,7 @@ def test_installations_of_one_key_leave_some_for_another(remit, path):
 
 
 def peak_bytes(s: Served) -> int:
-    """The most bytes of memory that the server has held."""
+    """The server's peak memory in bytes."""
     (kib,) = re.findall(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{s.process.pid}/status").read_text())
     return int(kib) * 1024
 
@@ -539,12 +540,12 @@ def test_key_without_policy_has_result_limits(remit):
             for path in ("/v1/runs", "/v1/sessions"):
                 got = s.json("POST", path, {"policy": {field: value}, **({"code": "1"} if path == "/v1/runs" else {})}, status=403)
                 assert got["error"]["where"] == field
-        # What the server's own options give is theirs as well.
+        # Limits from the server's options apply to keys as well.
         policy = {"stdout_max_bytes": "16M", "value_bytes": "32M", "display_bytes": "64M", "artifact_bytes": "512M"}
         assert s.run("1", policy=policy)["status"] == "ok"
 
 
-# ---- results that are sent ----
+# ---- sending results ----
 
 
 def long_result(size: int, text: str = "x") -> dict:
@@ -552,10 +553,10 @@ def long_result(size: int, text: str = "x") -> dict:
 
 
 def test_slow_reader_delays_only_results_of_its_key(any_remit):
-    size = 12 << 20  # more than the buffers of the kernel take
+    size = 12 << 20  # more than the kernel's buffers take
     with two_keys(any_remit, "--max-result-bytes", "256M") as (s, alice, bob), contextlib.ExitStack() as stack:
         unread = [start(stack, s, alice, long_result(size)) for _ in range(5)]
-        # Each takes 96 MiB while its JSON is made and 12 afterwards, and her share is 128 MiB.
+        # Each result takes 96 MiB while its JSON is made and 12 afterwards. Alice's share is 128 MiB.
         until(lambda: sum(map(is_answered, unread)) == 3)
         until(lambda: s.metric("remit_rooms") == 2)
         for _ in range(2):
@@ -567,7 +568,7 @@ def test_slow_reader_delays_only_results_of_its_key(any_remit):
 
 
 def test_runs_with_waiting_results_count_against_key(any_remit):
-    """Also those whose clients have gone: each has a thread."""
+    """Even if their clients have left, since each has a thread."""
     with two_keys(any_remit, "--max-result-bytes", "256M", "--max-rooms", "8") as (s, alice, bob), contextlib.ExitStack() as stack:
         unread = [start(stack, s, alice, long_result(12 << 20)) for _ in range(3)]
         until(lambda: all(map(is_answered, unread)))
@@ -575,7 +576,7 @@ def test_runs_with_waiting_results_count_against_key(any_remit):
             for _ in range(4):
                 start(soon, s, alice, long_result(12 << 20))
             until(lambda: s.metric("remit_rooms") == 4)
-            time.sleep(1)  # they have run, or they would be killed below
+            time.sleep(1)  # time to run, since leaving kills those that have not
         assert s.json("POST", "/v1/runs", SLEEP, status=429, token=alice)
         assert s.run("print(1)")["stdout"] == "1\n"
         for one in unread:
@@ -601,15 +602,15 @@ def test_server_ends_while_results_wait(any_remit):
         until(lambda: sum(map(is_answered, unread)) == 3)
         s.process.send_signal(signal.SIGTERM)
         until(s.is_deaf)
-        s.process.send_signal(signal.SIGTERM)  # at once
+        s.process.send_signal(signal.SIGTERM)  # the second signal ends the server at once
         assert s.process.wait(30) == 0
 
 
-# ---- the sum ----
+# ---- the sum of all limits ----
 
 
 def sum_of_limits(text: str) -> dict[str, int]:
-    """Bytes, as `remit serve --limits` prints them."""
+    """Parse the sizes that `remit serve --limits` prints, in bytes."""
     units = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
     size = r"(\d+) (bytes|[KMGT]iB)"
     names = {
@@ -634,7 +635,7 @@ def test_sum_of_limits_is_printed(any_remit):
 @pytest.mark.parametrize("flags", ((), ("--max-memory", "1T"), ("--max-memory", "64M")), ids=("default", "too much", "little"))
 def test_server_warns_if_limits_exceed_machine(any_remit, flags):
     with two_keys(any_remit, *flags) as (s, alice, bob):
-        stderr = s.process.stderr.fileno()  # before the address
+        stderr = s.process.stderr.fileno()  # printed before the address
         text = os.read(stderr, 4096).decode() if select.select([stderr], [], [], 0)[0] else ""
     keys = any_remit.folder / "tenants.json"
     for name in ("alice", "bob"):
@@ -646,7 +647,7 @@ def test_server_warns_if_limits_exceed_machine(any_remit, flags):
 
 
 def processes_of(s: Served) -> list[int]:
-    """The server, its keeper, and all below it."""
+    """The server, its keeper, and all processes below them."""
     parents = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -658,7 +659,7 @@ def processes_of(s: Served) -> list[int]:
 
 
 def groups_of(pids: list[int]) -> set[pathlib.Path]:
-    """The control groups of jails that count memory; none if an ordinary user may make none."""
+    """The cgroups of jails that count memory. None if an ordinary user cannot create any."""
     found = set()
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -672,7 +673,7 @@ def groups_of(pids: list[int]) -> set[pathlib.Path]:
 
 
 def memory_of(s: Served) -> dict[str, int]:
-    """What the server, all other processes outside of counted jails, and those jails have."""
+    """The memory of the server, of all other processes outside counted jails, and of those jails."""
     got = {"server": 0, "others": 0, "jails": 0}
     pids = processes_of(s)
     groups = groups_of(pids)
@@ -694,7 +695,7 @@ FILL = "import time\nx = b'x' * (40 << 20)\nwith open('file', 'wb') as f:\n    f
 
 
 def test_memory_with_all_limits_reached_is_within_sum(remit):
-    """By two keys and strangers: everything of which the table bounds the memory or the disk, but packages."""
+    """Two keys and clients without a key use everything whose memory or disk space is limited, except packages."""
     flags = (
         "--max-running", "4", "--max-sessions", "4", "--max-rooms", "16", "--max-memory", "1300M", "--max-result-bytes", "160M",
         "--max-body-bytes", "8M", "--max-connections", "64", "--max-artifact-bytes", "32M",
@@ -708,21 +709,21 @@ def test_memory_with_all_limits_reached_is_within_sum(remit):
             for _ in range(2):
                 one = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201, token=key)["id"]
                 assert s.json("POST", f"/v1/sessions/{one}/cells", {"code": FILL}, token=key)["status"] == "ok"
-            # Six bytes of JSON for each: 64 MiB while it is made, 48 afterwards, of a share of 80.
+            # Each character is six bytes of JSON: 64 MiB while it is made and 48 afterwards, of a share of 80.
             unread = [start(stack, s, key, long_result(8 << 20, "\x01")) for _ in range(2)]
             until(lambda unread=unread: any(map(is_answered, unread)))
             kept += unread
         for key in (alice, bob):
-            # Two of these run, whichever come first.
+            # Two of these run, the others wait.
             asleep += [start(stack, s, key, {**SLEEP, "code": FILL + "time.sleep(3600)"}) for _ in range(5)]
         until(lambda: memory_of(s)["jails" if groups_of(processes_of(s)) else "others"] > 8 * 40 << 20, lambda: f"the jails are not full: {memory_of(s)}, {s.metric('remit_rooms')}")
-        for key in (alice, bob):  # who may stand still for ten seconds only
+        for key in (alice, bob):  # a body may pause for ten seconds only
             slow = stack.enter_context(socket.create_connection(("127.0.0.1", s.port), timeout=60))
             slow.sendall((HEAD.format(token=key) + f"Content-Length: {90 << 20}\r\n\r\n").encode() + b" " * (3 << 20))
-        until(lambda: not unread_bytes(s.port), "the bodies are not read")
+        until(lambda: not unread_bytes(s.port), "the bodies were not read")
         stack.enter_context(unauthorized_connections(s, 64, b"GET /"))
         assert 60 <= s.metric("remit_http_connections") <= 64
-        # Each of them is reached.
+        # Each limit is reached.
         for key in (alice, bob):
             assert s.request("POST", "/v1/sessions", {"policy": SMALL}, token=key)[0] == 429
             assert s.request("POST", "/v1/runs", {"code": "1", "policy": {"memory_bytes": "2G"}}, token=key)[0] == 422

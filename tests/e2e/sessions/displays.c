@@ -1,4 +1,4 @@
-/* What a program writes and shows, in the order in which it arrives. */
+/* Prints what a program writes and displays, in the sequence of arrival */
 #include <remit.h>
 #include <stdio.h>
 #include <string.h>

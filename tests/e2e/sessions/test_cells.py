@@ -1,4 +1,4 @@
-"""Cells: the value of the last expression, top-level await, errors by line."""
+"""Cells: the value of the last expression, top-level await, and errors with their line."""
 
 import json
 
@@ -8,7 +8,7 @@ from shared_keeper import SharedKeeper
 
 @pytest.fixture(params=["cold", "warm"])
 def cells(remit, request):
-    """A function from code to result, with a start of its kind."""
+    """A function from code to result, cold or warm."""
     if request.param == "cold":
         yield lambda code, *flags: remit.json(code, *flags)
         return
@@ -23,7 +23,7 @@ def value(result):
     return result["value"]
 
 
-# code, text, json (... is none)
+# code, text, json (... if it has none)
 VALUES = [
     ("1 + 1", "2", 2),
     ("x = 20\nx + 1", "21", 21),
@@ -98,7 +98,7 @@ HOSTILE = {
     "cycle": "x = []\nx.append(x)\nx",
     "cycle of dicts": "x = {}\nx['x'] = x\nx",
     "deep": "x = []\nfor i in range(10 ** 6): x = [x]\nx",
-    "deep, and a limit of its own": "import sys\nsys.setrecursionlimit(10 ** 8)\nx = []\nfor i in range(10 ** 6): x = [x]\nx",
+    "deep, with a raised recursion limit": "import sys\nsys.setrecursionlimit(10 ** 8)\nx = []\nfor i in range(10 ** 6): x = [x]\nx",
     "a huge number": "10 ** 100000",
     "a huge number inside": "[10 ** 5000]",
     "a hostile class": "class M(type):\n    @property\n    def __name__(cls): raise ValueError\nclass C(metaclass=M):\n    __class__ = property(lambda self: 1/0)\n    def __getattr__(self, name): raise KeyboardInterrupt\nC()",
@@ -107,7 +107,7 @@ HOSTILE = {
     "bad methods": "class C:\n    def _repr_html_(self): raise ValueError('x' * 10 ** 6)\n    def _repr_png_(self): return 7\n    def _repr_json_(self): return {1: float('nan')}\n    def _repr_mimebundle_(self, **k): return {1: 2, 'a b': 'c', 'text/x': object(), '\\n/\\n': 'x'}\nC()",
     "half a character": "'\\ud800'",
     "surrogates": "class C:\n    def __repr__(self): return '\\ud800\\0\\x1b[31m'\n    def _repr_html_(self): return '\\udfff'\nC()",
-    "json of its own": "class C:\n    def _repr_json_(self): return b'{\"a\":1}, \"status\": \"forged\"'\nC()",
+    "json that forges members": "class C:\n    def _repr_json_(self): return b'{\"a\":1}, \"status\": \"forged\"'\nC()",
     "a text of another kind": "class S(str):\n    def encode(self, *a): raise ValueError\n    def __len__(self): return 10 ** 9\nclass C:\n    def __repr__(self): return S('x')\n    def _repr_html_(self): return S('y')\nC()",
     "a class that is equal to all": "class M(type):\n    def __eq__(cls, other): raise ValueError\n    __hash__ = type.__hash__\nclass C(metaclass=M): pass\nC()",
     "an int of another kind": "class I(int):\n    def bit_length(self): raise ValueError\n    def __repr__(self): return 'I'\nI(5)",
@@ -150,7 +150,7 @@ def records(*texts): return b"".join(t.encode() + b"\\0" for t in texts)
 
 
 def test_keeper_enforces_limits_on_hostile_runner(remit):
-    """A program that speaks for itself on the channel."""
+    """The program writes frames to the channel itself."""
     too_much = FORGED + (
         "frame(26, records('kind', 'value', 'mime', 'text/plain', 'bytes', '2000'))\n"
         "frame(27, b'x' * 2000)\n"
@@ -215,7 +215,7 @@ def test_error_has_program_s_line(any_remit, code, name, line, column, text):
 def test_program_with_zero_byte_is_error(any_remit):
     done = any_remit("run", "--json", any_remit.file("zero.py", b"a = 1\n\0b"))
     error = json.loads(done.stdout)["error"]
-    assert error["name"] in ("SyntaxError", "ValueError") and "null byte" in error["value"]  # by version
+    assert error["name"] in ("SyntaxError", "ValueError") and "null byte" in error["value"]  # depends on the version
 
 
 def test_frames_are_program_s_own(any_remit):

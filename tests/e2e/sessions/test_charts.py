@@ -1,4 +1,4 @@
-"""The data behind figures, as clients of E2B know it."""
+"""The data of figures, in the form that E2B's clients know."""
 
 import pytest
 

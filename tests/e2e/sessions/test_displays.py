@@ -34,7 +34,7 @@ def watcher(stage, prefix):  # noqa: F811
 
 
 def test_displays_keep_their_place_in_output(remit, watcher):
-    # At once: print() writes the end of a line by itself.
+    # One write for each line, since print() writes the newline separately.
     code = "import os\nfor i in range(30):\n    os.write(1, b'%d\\n' % i)\n    display(i)\n    os.write(2, b'e\\n')\n    display('x' * 200_000)\n'v'"
     lines = run_as(remit, watcher, code).stdout.splitlines()
     expected = []
@@ -150,7 +150,7 @@ def test_displays_of_threads_between_cells_are_lost_without_harm(remit):
     code = "import threading, time\ndef f():\n    while go:\n        display('x' * 300_000)\ngo = True\nt = threading.Thread(target=f)\nt.start()"
     assert client.run(code)["status"] == "ok"
     for i in range(8):
-        time.sleep(0.02)  # so long the thread runs between the cells
+        time.sleep(0.02)  # time for the thread to run between the cells
         result = client.run(f"{i}")
         assert (result["status"], result["value"]["json"]) == ("ok", i), result
     assert client.run("go = False\nt.join()\n'end'")["value"]["json"] == "end"
@@ -162,7 +162,7 @@ def test_interrupted_display_harms_no_other_cell(remit):
     client.open(policy={"python": PYTHON, "display_bytes": "256M"})
     for i in range(12):
         wait = client.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
-        time.sleep(i / 300)  # another moment each time
+        time.sleep(i / 300)  # another moment in each round
         client.request("interrupt")
         result = wait()
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result
@@ -194,7 +194,7 @@ def test_displays_are_written_to_folder(remit):
     assert (folder / "display-1.html").read_text() == "<b>ä</b>"
     assert (folder / "display-1.png").stat().st_mode & 0o777 == 0o600
     assert done.stderr.count("\n") == len(names)
-    # What is there stays.
+    # Existing files are not replaced.
     (folder / "display-1.png").write_bytes(b"mine")
     done = remit("run", "--displays", folder, "-c", code)
     assert (folder / "display-1.png").read_bytes() == b"mine" and "not written: File exists" in done.stderr

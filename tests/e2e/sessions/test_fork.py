@@ -1,4 +1,4 @@
-"""Branches of a session: independent copies, as a program that uses libremit meets them."""
+"""Branches of a session: independent copies, as a program that uses libremit sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def policy(**more) -> dict:
 
 @pytest.fixture(params=["private", "shared"])
 def client(request, remit):
-    """With a keeper of its own, cold; or with a shared one, warm."""
+    """A client with a private keeper, cold, or with a shared one, warm."""
     shared = SharedKeeper(remit) if request.param == "shared" else None
     one = SessionClient(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     one.shared = shared
@@ -179,7 +179,7 @@ def test_interrupt_reaches_one_branch_only(client):
     assert client.out("print('whole')", session="b") == "whole\n"
 
 
-# ---- limits of each ----
+# ---- limits of each branch ----
 
 
 def test_branches_have_separate_disk_and_memory(client):
@@ -205,7 +205,7 @@ def test_branches_have_separate_denials_and_usage(client):
     assert client.run("pass")["usage"]["cpu_ms"] < 250
 
 
-# ---- refused ----
+# ---- refusals ----
 
 
 @pytest.mark.parametrize(
@@ -224,14 +224,14 @@ def test_branches_have_separate_denials_and_usage(client):
 def test_resource_that_both_would_share_blocks_fork(client, code, why, release):
     begin(client, "x = 1")
     made = client.run(code)
-    if made["status"] != "ok":  # shared memory that no limit would count cannot even be had
+    if made["status"] != "ok":  # shared memory that no limit counts is refused anyway
         assert "mmap.mmap(-1" in code and made["error"]["name"] == "OSError", str(made)
         return
     reply = refusal(client)
     assert why in reply["message"] and reply["remedy"], reply
     assert client.out("print(x)") == "1\n"
     assert client.run(release)["status"] == "ok"
-    # Python says that a thread has ended before the kernel does.
+    # Python reports a thread's end before the kernel does.
     until(lambda: "other threads" not in client.request("fork", branch="b").get("failed", {"message": ""})["message"])
     assert client.out("print(x)", session="b") == "1\n"
 
@@ -299,7 +299,7 @@ def test_nesting_of_branches_is_limited_by_kernel(client):
     assert client.out("print('deep')", session=name) == "deep\n"
 
 
-# ---- what leaves, and what is left ----
+# ---- artifacts and remains ----
 
 
 def test_branches_export_separately(client, remit):

@@ -1,4 +1,4 @@
-"""Code that attacks the fork of its own session: at other times, by other ways, and from the inside of a fork."""
+"""Code that attacks the fork of its own session: at other moments, in other ways, and from inside a fork."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import leftovers
 import pytest
 from test_fork import begin, client, fork, refusal  # noqa: F401
 
-# Raw calls, and the runner's own parts, which code that looks for them finds.
+# Raw system calls, and the runner's modules, which code can find
 TOOLS = """
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -55,7 +55,7 @@ def test_forkable_session_cannot_fork_itself(client):
 
 
 def with_patched_fork(body: str) -> str:
-    """The runner's fork, replaced by what the code likes better."""
+    """Replace the runner's fork function with this body."""
     indented = "\n".join("        " + line for line in body.strip().splitlines())
     return TOOLS + f"""
 branch = parts()('branch')
@@ -95,7 +95,7 @@ def test_copy_outside_its_cgroups_is_killed(client, remit):
     begin(client, with_patched_fork("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
     if remit.by_root:
         assert "groups" in refusal(client)["message"]
-    else:  # who has none here, so that there is nothing to be outside of
+    else:  # without cgroups, the copy cannot be outside them
         fork(client)
     assert client.out("print('lives')") == "lives\n"
 
@@ -122,7 +122,7 @@ def test_unsolicited_fork_answer_ends_session(client):
 
 
 
-# A helper of the code's own: vfork on another stack, with Python in it.
+# A helper process made by the code: vfork on another stack, with Python in it
 HELPER = """
 lib = ctypes.PyDLL(None)
 stack = ctypes.create_string_buffer(1 << 20)
@@ -170,12 +170,12 @@ def test_helper_that_stays_is_killed(client, remit, body):
     assert refusal(client)["message"]
     assert client.out("print(x)", session="other") == "1\n"
     lives = client.run("1")["status"] == "ok"
-    # The branch, and a cold session: whoever else is a pid 1's child was left by the fork.
+    # The branch, and a cold session. Every other child of a pid 1 was left by the fork.
     most = 1 + (lives and not client.shared)
     assert not leftovers.remaining(lambda: children_of_inits(remit.command)[most:])
 
 
-# Foreign files where standard streams were: who looks only above them sees none.
+# Other files in place of the standard streams. A check of only the descriptors above them finds nothing.
 OTHER_STREAMS = """
 import array, socket
 one, two = socket.socketpair()
@@ -195,7 +195,7 @@ def test_file_in_place_of_stream_is_not_shared(client):
 STEPS = re.findall(r"^\t(STEP_\w+)", (pathlib.Path(__file__).parents[3] / "src" / "jail" / "lock" / "step.h").read_text(), re.MULTILINE)
 READY = f"({STEPS.index('STEP_READY')})"
 
-# A copy of the code's own making: locked as it must be, but for standard input, which it keeps.
+# A copy that the code makes: locked correctly, except that it may keep another standard input
 OWN_COPY = """
 def copy():
     for fd in range(27, 32):
@@ -225,7 +225,7 @@ def with_own_copy(honest=True, rest="time.sleep(600)") -> str:
 
 @pytest.mark.parametrize("honest", [True, False], ids=["honest", "keeps-a-namespace"])
 def test_copy_has_separate_streams_or_is_killed(client, honest):
-    """As honest the same copy is taken, so it is the descriptor that makes the difference."""
+    """The honest copy is accepted, so the descriptor makes the difference."""
     begin(client, with_own_copy(honest))
     if honest:
         fork(client)
@@ -234,13 +234,13 @@ def test_copy_has_separate_streams_or_is_killed(client, honest):
 
 
 def test_copy_that_does_not_stop_is_killed(client):
-    """It could move what it holds out of sight of whoever looks."""
+    """It could hide its descriptors from the check."""
     begin(client, with_own_copy(rest="\n    while True: pass"))
     assert '(deadline "copy")' in refusal(client)["message"]
     assert client.out("print('lives')") == "lives\n"
 
 
-# In the copy, before it locks itself, the code may send the first message of the branch's channel.
+# In the copy, before it locks itself, code may send the first message on the branch's channel.
 SENDS = TOOLS + """
 import array, socket
 def child():
@@ -256,7 +256,7 @@ open('/workspace/pin', 'wb').write(bytes(4096))
 
 
 def pinned(command: str) -> list[str]:
-    """Descriptors of Remit's processes that lead to the file of the code."""
+    """Descriptors of Remit's processes that refer to the code's file."""
     found = []
     for pid in leftovers.processes(command):
         for path in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
@@ -278,7 +278,7 @@ def test_descriptors_sent_by_copy_are_closed(client, remit, count):
 
 
 def test_cgroups_of_copy_are_removed_with_session_in_them(client):
-    """The helper may write the pid of the session's pid 1 to the files by which it should join itself."""
+    """The helper may write the pid of the session's pid 1 to the cgroup files with which it should join them itself."""
     put = "join()\n    for fd in range(27, 32):\n        try: os.write(fd, b'1')\n        except OSError: pass"
     begin(client, with_helper(put))
     assert refusal(client)["message"]

@@ -1,4 +1,4 @@
-"""Files of a session between its cells, and namespaces of their own in it."""
+"""Files of a session between its cells, and its contexts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def client(request, remit):
 
 @pytest.fixture
 def cold(any_remit):
-    """For what depends neither on the kind of keeper nor on who asks."""
+    """A client for tests that do not depend on the keeper or the user."""
     one = SessionClient(any_remit, {"REMIT_KEEPER": ""})
     yield one
     one.leave()
@@ -46,7 +46,7 @@ def read(client, path: str, **more) -> str:
 
 
 def errno_of(client, op: str, path: str, **more) -> int:
-    """The errno of a task that must fail and leave the session alive."""
+    """Return the errno of a request that must fail without ending the session."""
     reply = client.request("file", op=op, path=path, **more)
     assert "failed" in reply, reply
     assert reply["failed"]["code"] == 1, reply
@@ -60,14 +60,14 @@ def names(client, path: str, **more) -> list[str]:
     return [e["path"] for e in reply["entries"]]
 
 
-# ---- what can be done ----
+# ---- operations ----
 
 
 def test_written_file_is_read_by_code_and_back(client):
     client.open(policy=policy())
     wrote = client.request("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
     assert wrote["entries"][0]["path"] == "/workspace/data/in.csv" and wrote["entries"][0]["size"] == 8, wrote
-    # The folder that the code stands in is not the one that names begin at.
+    # Names are relative to the workspace, not to the code's current folder.
     assert client.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/data/in.csv').read(), end='')") == "a,b\n1,2\n"
     client.run("open('/workspace/out', 'w').write('from inside')")
     assert read(client, "out") == "from inside"
@@ -143,7 +143,7 @@ def test_large_files_are_transferred_in_pieces(client):
     assert client.request("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
 
 
-# ---- against programs that want otherwise ----
+# ---- hostile programs ----
 
 
 def test_special_files_do_not_block_requests(cold, any_remit):
@@ -157,7 +157,7 @@ def test_special_files_do_not_block_requests(cold, any_remit):
     assert errno_of(cold, "write", "pipe", data="x") in (errno.ENXIO, errno.EACCES, errno.EROFS)
     assert errno_of(cold, "read", "loop") == errno.ELOOP
     assert errno_of(cold, "read", "random") == errno.EINVAL
-    # A link is followed by the code's own process, which sees the jail and nothing else.
+    # The code's own process follows the link, and it sees only the jail.
     assert errno_of(cold, "write", "out/x", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
     assert "failed" not in cold.request("file", op="remove", path="out")
     assert cold.out("print(os.path.lexists('out'), os.path.isdir('/usr'))") == "False True\n"
@@ -267,7 +267,7 @@ def test_client_may_leave_during_file_request(remit):
     client = SessionClient(remit, {"REMIT_KEEPER": ""})
     client.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
     client.begin("file", op="write", path="x", size=150 << 20)
-    time.sleep(0.05)  # in the middle
+    time.sleep(0.05)  # time to reach the middle of the transfer
     client.process.kill()
     client.process.wait()
     assert not leftovers.remaining(lambda: leftovers.processes(remit.command)), "processes are left"
@@ -281,7 +281,7 @@ def test_branches_have_separate_files(cold):
     assert (read(cold, "x"), read(cold, "x", session="b")) == ("both", "branch")
 
 
-# ---- namespaces ----
+# ---- contexts ----
 
 
 def test_contexts_have_separate_variables_and_share_the_rest(client):
@@ -294,7 +294,7 @@ def test_contexts_have_separate_variables_and_share_the_rest(client):
     assert client.out("print(x)") == "1\n" == client.out("print(x)", context="main")
     assert client.run("x", context="other", fresh=1)["error"]["name"] == "NameError"
     assert client.run("x", fresh=1)["error"]["name"] == "NameError"
-    # What was never closed is written at the end, in each of them.
+    # Files that were never closed are flushed at the end, in each context.
     client.run("import atexit\natexit.register(lambda: None)", context="third")
     assert client.request("close")["status"] == "ok"
 

@@ -1,4 +1,4 @@
-"""Sessions: one jail for many cells, as a program that uses libremit meets it."""
+"""Sessions: one jail for many cells, as a program that uses libremit sees it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def no_keeper_outlives_its_test():
 
 @pytest.fixture(params=["private", "shared"])
 def client(request, remit):
-    """With a keeper of its own, cold; or with a shared one, warm."""
+    """A client with a private keeper, cold, or with a shared one, warm."""
     shared = share(remit) if request.param == "shared" else None
     one = SessionClient(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     one.shared = shared
@@ -62,7 +62,7 @@ def state(result: dict) -> tuple:
 
 
 def await_loss(client) -> None:
-    """Until the keeper knows that the session is lost: files can be asked for without a cell."""
+    """Wait until the keeper knows that the session is lost. Files can be requested without a cell."""
 
     def is_lost() -> bool:
         reply = client.request("file", op="stat", path="/workspace")
@@ -72,7 +72,7 @@ def await_loss(client) -> None:
 
 
 def name_interpreter(client) -> str:
-    """By this name the host can see whether it lives, and asks the session for nothing."""
+    """Set a process name by which the host can tell whether the interpreter lives, without a request to the session."""
     name = f"s-{secrets.token_hex(4)}"
     client.out(f"import ctypes\nctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)")
     assert leftovers.threads_named(name)
@@ -80,14 +80,14 @@ def name_interpreter(client) -> str:
 
 
 def between_cells(client, body: str) -> None:
-    """A thread that an earlier cell has left does this when no cell runs."""
+    """Leave a thread that does this when no cell runs."""
     lines = ["while not os.path.exists('/workspace/go'): time.sleep(0.01)", *body.splitlines()]
     code = "import os, threading, time\ndef later():\n    " + "\n    ".join(lines)
     client.out(f"{code}\nthreading.Thread(target=later, daemon=True).start()")
     client.request("file", op="write", path="/workspace/go")
 
 
-# ---- what lives on ----
+# ---- what persists ----
 
 
 def test_session_keeps_variables_imports_and_files(client):
@@ -107,7 +107,7 @@ def test_output_errors_and_exit_codes_belong_to_their_cell(client):
     error = client.run("def f():\n    return 1 / 0\nf()", name="mine.py")
     assert state(error) == ("error", "open") and error["error"]["line"] == 2 and error["stdout"] == "", error
     assert "    return 1 / 0" in error["stderr"] and 'File "mine.py", line 3' in error["stderr"]
-    # A line of an earlier cell is shown too.
+    # The line of an earlier cell is in the traceback, too.
     later = client.run("f()")
     assert "    return 1 / 0" in later["error"]["traceback"] and 'File "<cell 3>", line 1' in later["error"]["traceback"]
     left = client.run("import sys; sys.exit(3)")
@@ -131,7 +131,7 @@ def test_cell_has_its_own_input_arguments_and_files(client):
 
 
 def test_input_is_available_however_early_cell_reads_it(client):
-    """All on one processor, so that the cell may begin before the keeper goes on."""
+    """On one processor, so that the cell may start before the keeper continues."""
     os.sched_setaffinity(client.process.pid, {min(os.sched_getaffinity(0))})
     client.open(policy=policy())
     client.out("import os, sys")
@@ -218,7 +218,7 @@ def test_cell_that_does_not_stop_is_killed_and_ends_session(client):
 def test_cpu_limit_applies_to_each_cell(client, remit, covers):
     spin = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
     client.open(policy=policy(cpu_seconds="1s", timeout="100s"))
-    for _ in range(3):  # together more than the limit
+    for _ in range(3):  # more than the limit in total
         result = client.run(spin)
         assert state(result) == ("ok", "open"), result
     over = client.run("while True: pass")
@@ -245,7 +245,7 @@ def test_memory_limit_applies_to_session(client):
     assert client.run("a = bytearray(30 << 20)")["status"] == "ok"
     result = client.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
     assert result["status"] in ("memory_limit", "error"), result
-    if result["status"] == "error":  # by address space: an exception, and all is there
+    if result["status"] == "error":  # limited by address space: an exception, and the variables stay
         assert result["error"]["name"] == "MemoryError" and client.out("print(len(a))") == f"{30 << 20}\n"
     else:
         assert state(result) == ("memory_limit", "ended")
@@ -269,7 +269,7 @@ def test_idle_session_expires(client, remit, covers):
     first = client.run("x = 1")
     assert enforced(first, "session_idle") == ["timer"]
     covers(remit, "session_idle", "timer")
-    for _ in range(3):  # used now and then it lives
+    for _ in range(3):  # it lives while it is used now and then
         assert client.out("import time\ntime.sleep(3.5)\nprint(x)") == "1\n"
     assert not leftovers.remaining(lambda: leftovers.threads_named(name))
     result = client.run("print(x)")
@@ -290,12 +290,12 @@ def test_interrupt_keeps_variables(client):
 
 
 def test_interrupt_at_any_moment_hits_only_its_cell(client):
-    """None is lost that comes while a cell runs, and none hits the next."""
+    """An interrupt during a cell is not lost, and does not hit the next cell."""
     client.open(policy=policy(timeout="100s"))
     for i in range(60):
         answer = client.begin("run", code="while True: pass")
-        time.sleep(i * 0.0001)  # another moment each time
-        # Its thread may not have begun to wait: that is no cell yet.
+        time.sleep(i * 0.0001)  # another moment in each round
+        # The request's thread may not have started yet, and then no cell is running.
         result = None
         while result is None:
             client.request("interrupt")
@@ -332,7 +332,7 @@ def test_signal_handler_does_not_outlast_its_cell(client):
     assert state(answer()) == ("interrupted", "open")
 
 
-# ---- one at a time ----
+# ---- one request at a time ----
 
 
 def test_second_request_during_cell_is_busy(client):
@@ -403,7 +403,7 @@ def test_exit_handlers_run_at_close(client):
 
 
 def test_close_does_not_wait_forever(client):
-    """Nor as long as a cell may run."""
+    """Not even as long as a cell may run."""
     client.open(policy=policy(timeout="600s"))
     client.out("import atexit, time\natexit.register(time.sleep, 600)")
     assert state(client.request("close")) == ("ok", "ended")
@@ -441,7 +441,7 @@ def test_folders_are_committed_on_request_and_session_continues(client, remit):
     first = client.request("commit")
     assert paths(first) == {"/data/new", "/data/old", "/data/dir/", "/data/dir/a", "/data/dir/b"} and state(first) == ("ok", "open"), first["changes_skipped"]
     assert (root / "dir" / "a").read_text() == "one" and paths(client.request("commit")) == set()
-    # The overlay of a live jail lies over a folder that has just been changed.
+    # The overlay of the live jail now lies over a folder that has changed.
     assert client.out("print(sorted(os.listdir('/data')), sorted(os.listdir('/data/dir')), open('/data/old').read(), x)") == "['dir', 'new', 'old'] ['a', 'b'] one 1\n"
     client.out("os.remove('/data/new'); os.remove('/data/dir/a'); open('/data/old', 'a').write('two'); open('/data/dir/c', 'w').write('two')")
     (root / "dir" / "b").write_text("theirs")
@@ -460,7 +460,7 @@ def test_folders_are_committed_on_request_and_session_continues(client, remit):
 
 
 def test_threads_are_stopped_during_commit(client, remit):
-    """Two files that change together, and a long one that is copied between them."""
+    """Two files change together, and a long file is copied between them."""
     root = root_of(remit)
     client.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
     client.out(
@@ -526,7 +526,7 @@ def test_reset_drop_kill_or_lost_client_commit_nothing(client, remit):
     client.open(policy=rw)
     client.out(write)
     client.process.kill()
-    time.sleep(0.5)  # nothing happens
+    time.sleep(0.5)  # no commit may follow
     assert not (root / "new").exists()
 
 
@@ -591,7 +591,7 @@ def test_child_processes_belong_to_session(client, remit):
     code = "import os\nif os.fork() == 0:\n    import time\n    time.sleep(300)\nprint('parent')"
     for _ in range(3):
         assert client.out(code) == "parent\n"
-    # A fork that comes back is no second runner.
+    # A fork that returns into the runner does not become a second runner.
     assert client.out("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both' if pid else 'child')") == "child\nboth\n"
     assert client.out("print('alive')") == "alive\n"
     assert state(client.request("close")) == ("ok", "ended")
@@ -682,7 +682,7 @@ def test_killed_zygote_spares_sessions(remit):
 
 
 def test_idle_sessions_do_not_block_runs(remit):
-    """As many as may be are open, and as many as may run at once have room."""
+    """The maximum of sessions is open, and the maximum of concurrent runs still has slots."""
     shared = share(remit)
     one = SessionClient(remit, shared.env)
     for i in range(64):
@@ -698,7 +698,7 @@ def test_idle_sessions_do_not_block_runs(remit):
 
 # ---- clients that break the protocol ----
 
-# The types of src/wire/frame.h that a client sends, and what a cell is made of.
+# Frame types of src/wire/frame.h that a client sends, and the frames of a cell
 POLICY, JOB, CODE, STDIN, STDIN_END, START, INTERRUPT, OPEN, RESET, CLOSE = 1, 2, 3, 4, 5, 6, 7, 28, 30, 31
 PRINT = ((JOB, b""), (CODE, b"print(1)"), (STDIN_END, b""), (START, b""))
 SLEEP = ((JOB, b""), (CODE, b"import time; time.sleep(1)"), (STDIN_END, b""), (START, b""))
@@ -711,7 +711,7 @@ BROKEN = [
     [(OPEN, b"half a record")],
     [(RESET, b"")],
     [(CLOSE, b"")],
-    [(OPEN, b""), *PRINT],  # before it is open
+    [(OPEN, b""), *PRINT],  # before the session is open
     [(OPEN, b""), "opened", (CODE, b"x")],
     [(OPEN, b""), "opened", (START, b"")],
     [(OPEN, b""), "opened", (POLICY, b"{}")],
@@ -740,7 +740,7 @@ class RawClient:
         self.bytes = b""
 
     def next(self) -> tuple[int, bytes] | None:
-        """The next frame; None at the end."""
+        """The next frame, or None at the end."""
         while len(self.bytes) < 8 or len(self.bytes) < 8 + int.from_bytes(self.bytes[:4], "little"):
             piece = self.socket.recv(65536)
             if not piece:
@@ -766,7 +766,7 @@ class RawClient:
 
 
 def as_user(remit):
-    """A keeper takes only its own user's clients."""
+    """A keeper accepts only clients of its own user."""
     if not remit.by_root and os.geteuid() == 0:
         os.seteuid(os.stat(remit.folder).st_uid)
 
@@ -791,11 +791,11 @@ def test_protocol_violation_ends_only_its_session(remit):
             client = RawClient(shared.path)
             client.perform(steps)
             client.socket.close()
-        # Leaving at every step is fine, too.
+        # A client may leave at every step.
         for steps in (*BROKEN, *FINE):
             for n in range(len(steps)):
                 client = RawClient(shared.path)
-                # The keeper may have ended it before the last frame.
+                # The keeper may close the connection before the last frame.
                 with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                     client.perform([s for s in steps[:n] if not isinstance(s, str)])
                 client.socket.close()
@@ -809,7 +809,7 @@ def test_protocol_violation_ends_only_its_session(remit):
     shared.close()
 
 
-# ---- who may have one ----
+# ---- tiers and refusals ----
 
 
 def test_unenforceable_policy_is_refused_at_open(client):
