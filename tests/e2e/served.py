@@ -12,7 +12,7 @@ import ssl
 import subprocess
 
 from conftest import PYTHON
-from waiting import until
+from waiting import PATIENCE, until
 
 
 class Served:
@@ -86,8 +86,8 @@ class Served:
         (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text.decode(), re.M)
         return float(found)
 
-    def wait_for_no_hosted_sessions(self) -> None:
-        until(lambda: not self.metric("remit_rooms"), "runs are left")
+    def wait_for_no_hosted_sessions(self, seconds: float = PATIENCE) -> None:
+        until(lambda: not self.metric("remit_rooms"), "runs are left", seconds)
 
     def wait_for_no_clients(self) -> None:
         """Wait until the connection that requests the metric is the only one."""
