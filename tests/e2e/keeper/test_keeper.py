@@ -67,7 +67,7 @@ def test_private_keeper_does_what_found_keeper_cannot(usual):
 
 def test_second_keeper_does_not_replace_first(usual):
     done = usual.remit("keeper", env=usual.env)
-    assert done.returncode == 125 and "listens" in done.stderr
+    assert done.returncode == 125 and "another keeper is listening" in done.stderr
     assert usual.json("print(1)")["status"] == "ok"
 
 
