@@ -116,7 +116,7 @@ copy_environ(struct list *to, struct remit_error *err)
 {
 	for (char **e = environ; *e; e++)
 		if (list_add(to, *e) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "environment");
+			return fail_memory(err, "environment");
 	return 0;
 }
 
@@ -134,14 +134,14 @@ make_environments(struct bench *b, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", text);
 	if (unsetenv("REMIT_KEEPER") < 0 ||
 	    setenv("XDG_RUNTIME_DIR", text, 1) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "environment");
+		return fail_memory(err, "environment");
 	if (copy_environ(&b->env_own, err) < 0 ||
 	    copy_environ(&b->env_shared, err) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "REMIT_KEEPER=%s/keeper.sock",
 		 b->directory);
 	if (list_add(&b->env_shared, text) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "environment");
+		return fail_memory(err, "environment");
 	return 0;
 }
 

@@ -85,7 +85,7 @@ write_json(const struct bench *b, const struct facts *f, const char *path,
 		   : NULL;
 	json_decref(doc);
 	if (!text)
-		return fail_sys(err, REMIT_E_MEMORY, "%s", path);
+		return fail_memory(err, path);
 	return path_write_file(path, text, strlen(text), err);
 }
 
@@ -139,7 +139,7 @@ main(int argc, char **argv)
 	if (options_parse(&request, &r, argc, argv, NULL, NULL, &err) < 0)
 		return error_print(&err);
 	if (policy_init(&policy) < 0) {
-		fail_sys(&err, REMIT_E_MEMORY, "policy");
+		fail_memory(&err, "policy");
 		return error_print(&err);
 	}
 	if (site_find_host(&site, &err) < 0 ||

@@ -55,7 +55,7 @@ bench_program_policy(const struct bench_program *p, const char *python,
 	json_decref(preload);
 	json_decref(doc);
 	if (!*out)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	return 0;
 }
 
@@ -65,6 +65,6 @@ bench_program_preload(const struct bench_program *p, struct list *out,
 {
 	for (const char *const *m = p->preload; *m; m++)
 		if (list_add(out, "--preload") < 0 || list_add(out, *m) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "flags");
+			return fail_memory(err, "flags");
 	return 0;
 }

@@ -92,18 +92,18 @@ bench_report_add(struct bench_report *r, struct bench_row **out,
 	struct bench_row *row;
 
 	if (!rows)
-		return fail_sys(err, REMIT_E_MEMORY, "the report");
+		return fail_memory(err, "the report");
 	r->rows = rows;
 	row = calloc(1, sizeof(*row));
 	if (!row)
-		return fail_sys(err, REMIT_E_MEMORY, "the report");
+		return fail_memory(err, "the report");
 	r->rows[r->count++] = row;
 	for (int i = 0; i < VALUE_COUNT; i++)
 		row->value[i] = NAN;
 	row->section = strdup(section);
 	row->name = strdup(name);
 	if (!row->section || !row->name)
-		return fail_sys(err, REMIT_E_MEMORY, "the report");
+		return fail_memory(err, "the report");
 	*out = row;
 	return 0;
 }
@@ -123,7 +123,7 @@ int
 bench_row_add(struct bench_row *row, double us, struct remit_error *err)
 {
 	if (bench_stats_add(&row->time, us) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
+		return fail_memory(err, "times");
 	return 0;
 }
 
@@ -135,7 +135,7 @@ bench_row_compare(struct bench_row *with, const struct bench_row *without,
 
 	if (bench_stats_sum(&without->time, &a) < 0 ||
 	    bench_stats_sum(&with->time, &b) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
+		return fail_memory(err, "times");
 	with->value[VALUE_OVER_WITHOUT] = b.p50 / a.p50;
 	return 0;
 }

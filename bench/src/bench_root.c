@@ -99,7 +99,7 @@ bench_root_make(struct bench_root *r, const char *directory,
 	snprintf(r->path, sizeof(r->path), "%s/root", directory);
 	snprintf(r->empty_tar, sizeof(r->empty_tar), "%s/empty.tar", directory);
 	if (list_paths(r, python) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "paths");
+		return fail_memory(err, "paths");
 	if (make_links(r, err) < 0)
 		return -1;
 	return path_write_file(r->empty_tar, zeros, sizeof(zeros), err);
@@ -173,7 +173,7 @@ bench_root_bundle(const struct bench_root *r, const char *directory,
 	text = doc ? json_dumps(doc, 0) : NULL;
 	json_decref(doc);
 	if (!text || asprintf(&bundle, "%s/bundle-XXXXXX", directory) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "config.json");
+		return fail_memory(err, "config.json");
 	if (!mkdtemp(bundle))
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", bundle);
 	snprintf(path, sizeof(path), "%s/config.json", bundle);

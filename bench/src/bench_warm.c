@@ -169,7 +169,7 @@ run_burst(const struct bench_warm *w, size_t count, struct remit_error *err)
 	int bad = 0;
 
 	if (!all)
-		return fail_sys(err, REMIT_E_MEMORY, "threads");
+		return fail_memory(err, "threads");
 	for (started = 0; started < count; started++) {
 		all[started].warm = w;
 		if (pthread_create(&all[started].thread, NULL, burst_thread,

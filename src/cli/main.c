@@ -62,7 +62,7 @@ int
 cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
 {
 	if (policy_init(out) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	if (tier_from_environment(out, err) < 0)
 		return -1;
 	return flags_apply(fl, out, err);

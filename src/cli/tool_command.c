@@ -359,7 +359,7 @@ add_tool_option(void *target, const struct option *row, const char *text,
 		return -1;
 	all = reallocarray(o->commands, o->count + 1, sizeof(*all));
 	if (!all)
-		return fail_sys(err, REMIT_E_MEMORY, "--tool");
+		return fail_memory(err, "--tool");
 	o->commands = all;
 	all[o->count++] = (struct tool_command){
 		.name = take_ptr(&name),
@@ -536,7 +536,7 @@ tool_options_list(struct tool_options *o, struct remit_error *err)
 		return 0;
 	o->tools = calloc(o->count, sizeof(*o->tools));
 	if (!o->tools)
-		return fail_sys(err, REMIT_E_MEMORY, "--tool");
+		return fail_memory(err, "--tool");
 	tool_crew_open(&o->crew);
 	for (size_t i = 0; i < o->count; i++) {
 		struct tool_command *c = &o->commands[i];

@@ -125,7 +125,7 @@ send_answer(struct link *l, const char *id, enum remit_answer answer,
 	if (record_add(&out, "id", id) < 0 ||
 	    record_add(&out, "answer",
 		       answer_words[is_known ? answer : REMIT_DENY]) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "answer");
+		return fail_memory(err, "answer");
 	return link_send(l, FRAME_ANSWER, out.data, out.len, err);
 }
 
@@ -199,7 +199,7 @@ choose_keeper(struct remit *r, const struct remit_options *opt,
 	if (!path || !*path)
 		return 0;
 	r->keeper_path = strdup(path);
-	return r->keeper_path ? 0 : fail_sys(err, REMIT_E_MEMORY, "keeper");
+	return r->keeper_path ? 0 : fail_memory(err, "keeper");
 }
 
 static int
@@ -211,7 +211,7 @@ remit_init(struct remit *r, const struct remit_options *opt,
 	if (opt->command_path) {
 		r->command_path = strdup(opt->command_path);
 		if (!r->command_path)
-			return fail_sys(err, REMIT_E_MEMORY, "remit_open");
+			return fail_memory(err, "remit_open");
 	}
 	if (choose_keeper(r, opt, err) < 0)
 		return -1;
@@ -226,7 +226,7 @@ remit_open(struct remit **out, const struct remit_options *opt,
 	struct remit *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		return fail_sys(err, REMIT_E_MEMORY, "remit_open");
+		return fail_memory(err, "remit_open");
 	if (remit_init(r, opt ? opt : &none, err) < 0) {
 		remit_close(r);
 		return -1;
@@ -280,7 +280,7 @@ client_send_job(struct link *l, const struct remit_job *job, bool stays,
 	if (job->timeout_ms) {
 		snprintf(timeout, sizeof(timeout), "%llu", job->timeout_ms);
 		if (record_add(&records, "timeout_ms", timeout) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "job");
+			return fail_memory(err, "job");
 	}
 	if (job->tenant && record_add(&records, "tenant", job->tenant) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the tenant's name");
@@ -623,7 +623,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 	if (f.type != FRAME_STATUS)
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	*json = strndup(f.payload, f.len);
-	return *json ? 0 : fail_sys(err, REMIT_E_MEMORY, "status");
+	return *json ? 0 : fail_memory(err, "status");
 }
 
 const char *

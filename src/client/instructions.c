@@ -134,7 +134,7 @@ read_instructions(const struct frame *f, struct buf *out, struct buf *limits,
 		return fail(err, REMIT_E_PROTOCOL, "instructions are missing");
 	if (buf_add(out, text.value, strlen(text.value)) < 0 ||
 	    buf_add(limits, tools.value, strlen(tools.value)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+		return fail_memory(err, "instructions");
 	return 0;
 }
 
@@ -185,7 +185,7 @@ remit_instructions(struct remit *r, const char *policy_json,
 	if (failed)
 		return -1;
 	if (add_tools(&out, &all, &limits) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+		return fail_memory(err, "instructions");
 	*text = take_ptr(&out.data);
 	return 0;
 }

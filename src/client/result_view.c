@@ -25,7 +25,7 @@ result_view_new(struct remit_error *err)
 	struct remit_result *r = calloc(1, sizeof(*r));
 
 	if (!r) {
-		fail_sys(err, REMIT_E_MEMORY, "result");
+		fail_memory(err, "result");
 		return NULL;
 	}
 	/* The keeper enforces the policy's limits, which are at most 1 GiB. */
@@ -56,7 +56,7 @@ result_view_add(struct remit_result *r, enum remit_stream stream,
 	struct buf *b = stream == REMIT_STDOUT ? &r->out : &r->err;
 
 	if (buf_add(b, bytes, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "output");
+		return fail_memory(err, "output");
 	return 0;
 }
 
@@ -126,7 +126,7 @@ result_view_enforce(struct remit_result *r, const char *json, size_t len,
 			    "the keeper's enforcement is not a list of rows");
 	r->enforcement.len = 0;
 	if (buf_add(&r->enforcement, json, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "result");
+		return fail_memory(err, "result");
 	return 0;
 }
 
@@ -191,7 +191,7 @@ add_parts(struct remit_result *r, const struct result_parts *parts,
 		return -1;
 	if (set_stream(r->doc, "stdout", &r->out) < 0 ||
 	    set_stream(r->doc, "stderr", &r->err) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "result");
+		return fail_memory(err, "result");
 	return 0;
 }
 

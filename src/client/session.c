@@ -39,7 +39,7 @@ session_new(struct remit_error *err)
 	struct remit_session *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		fail_sys(err, REMIT_E_MEMORY, "session");
+		fail_memory(err, "session");
 		return NULL;
 	}
 	s->run = (struct run)RUN_INIT;
@@ -110,7 +110,7 @@ write_secret(int fd, const struct remit_secret *s, struct remit_error *err)
 			    "value");
 	if (dprintf(fd, "%s=", s->name) < 0 ||
 	    io_write_all(fd, s->value, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "secrets");
+		return fail_memory(err, "secrets");
 	return 0;
 }
 
@@ -144,7 +144,7 @@ send_open(struct run *r, const struct remit_session_options *opt,
 	    (opt->secret_count && record_add(&records, "secrets", "yes") < 0) ||
 	    (opt->forkable && record_add(&records, "forkable", "yes") < 0) ||
 	    (opt->tenant && record_add(&records, "tenant", opt->tenant) < 0))
-		return fail_sys(err, REMIT_E_MEMORY, "session");
+		return fail_memory(err, "session");
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
 		return -1;
@@ -349,7 +349,7 @@ send_fork(struct remit_session *s, struct remit_session *branch,
 	int pair[2];
 
 	if (artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "branch");
+		return fail_memory(err, "branch");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
 	client_begin(&branch->run, s->run.remit, s->run.shared, pair[0]);

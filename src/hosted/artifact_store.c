@@ -83,7 +83,7 @@ try_directory(struct artifact_store *s, const char *parent,
 	s->directory = -1;
 	if (asprintf(&s->path, "%s/" PREFIX "XXXXXX", parent) < 0) {
 		s->path = NULL;
-		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+		return fail_memory(err, "artifacts");
 	}
 	if (!mkdtemp(s->path))
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", s->path);
@@ -117,7 +117,7 @@ artifact_store_open(struct artifact_store **out,
 	struct artifact_store *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+		return fail_memory(err, "artifacts");
 	*s = (struct artifact_store){
 		.directory = -1,
 		.keep_us = opt->keep_ms * 1000,

@@ -29,7 +29,7 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 	int failed;
 
 	if (!t)
-		return fail_sys(err, REMIT_E_MEMORY, "task");
+		return fail_memory(err, "task");
 	*t = *given;
 	pthread_mutex_lock(&r->table->lock);
 	failed = check_queue(r, err);

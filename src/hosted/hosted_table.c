@@ -47,7 +47,7 @@ hosted_table_open(struct hosted_table **out,
 	pthread_condattr_t monotonic;
 
 	if (!table)
-		return fail_sys(err, REMIT_E_MEMORY, "sessions");
+		return fail_memory(err, "sessions");
 	pthread_mutex_init(&table->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -181,7 +181,7 @@ hosted_new(struct hosted_table *table, const struct hosted_options *opt,
 	pthread_condattr_t monotonic;
 
 	if (!r) {
-		fail_sys(err, REMIT_E_MEMORY, "session");
+		fail_memory(err, "session");
 		return NULL;
 	}
 	pthread_condattr_init(&monotonic);
@@ -196,7 +196,7 @@ hosted_new(struct hosted_table *table, const struct hosted_options *opt,
 	if (r->wake < 0)
 		fail_sys(err, REMIT_E_KERNEL, "eventfd");
 	else if (!r->owner)
-		fail_sys(err, REMIT_E_MEMORY, "session");
+		fail_memory(err, "session");
 	else if (hosted_make_id(r->id, err) == 0)
 		return r;
 	hosted_free(r);
@@ -287,7 +287,7 @@ table_add(struct hosted_table *table, struct hosted *r, struct remit_error *err)
 	if (table->closing)
 		return fail(err, REMIT_E_GONE, "the server is shutting down");
 	if (!t)
-		return fail_sys(err, REMIT_E_MEMORY, "session");
+		return fail_memory(err, "session");
 	if (check_share(table, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
 	    check_memory(table, r, t, err) < 0 ||
 	    tenants_acquire(&table->tenants, t, TENANT_HOSTED, err) < 0)
@@ -324,7 +324,7 @@ hosted_table_add(struct hosted_table *table, const struct hosted_options *opt,
 		r->directory = artifact_store_path(table->artifacts, r->id);
 		if (!r->directory) {
 			hosted_free(r);
-			return fail_sys(err, REMIT_E_MEMORY, "session");
+			return fail_memory(err, "session");
 		}
 	}
 	r->opt = *opt;

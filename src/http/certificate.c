@@ -114,7 +114,7 @@ load_pair(struct certificate *c, const char *chain_path, const char *key_path,
 			    key_path, chain_path);
 	if (tls_configure(&c->config, MBEDTLS_SSL_IS_SERVER) < 0 ||
 	    mbedtls_ssl_conf_own_cert(&c->config, &c->chain, &c->key) != 0)
-		return fail_sys(err, REMIT_E_MEMORY, "TLS");
+		return fail_memory(err, "TLS");
 	return 0;
 }
 
@@ -125,7 +125,7 @@ certificate_read(struct certificate **out, const char *chain_path,
 	struct certificate *c = calloc(1, sizeof(*c));
 
 	if (!c)
-		return fail_sys(err, REMIT_E_MEMORY, "TLS");
+		return fail_memory(err, "TLS");
 	c->refs = (struct refcount)REFCOUNT_INIT(1);
 	mbedtls_x509_crt_init(&c->chain);
 	mbedtls_pk_init(&c->key);

@@ -288,7 +288,7 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 	b->own.mounts = calloc(p->mount_count + ARRAY_LEN(own_mounts) + 64,
 			       sizeof(*b->own.mounts));
 	if (!b->own.mounts)
-		return fail_sys(err, REMIT_E_MEMORY, "mounts");
+		return fail_memory(err, "mounts");
 	for (size_t i = 0; i < p->mount_count; i++) {
 		if (resolve_mount(b, &p->mounts[i], uid, err) < 0)
 			return -1;
@@ -322,7 +322,7 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 				 ARRAY_LEN(ends),
 			 sizeof(*b->keep));
 	if (!b->keep)
-		return fail_sys(err, REMIT_E_MEMORY, "descriptors");
+		return fail_memory(err, "descriptors");
 	for (size_t i = 0; i < b->own.mount_count; i++)
 		b->keep[n++] = b->own.mounts[i].fd;
 	for (int i = 0; i < BLUEPRINT_DEVICES; i++)

@@ -39,7 +39,7 @@ recv_first_message(struct jail *j, struct remit_error *err)
 		return fail(err, REMIT_E_INTERNAL,
 			    "the first message came without credentials");
 	if (buf_add(&j->channel.in, bytes, (size_t)n) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "receive buffer");
+		return fail_memory(err, "receive buffer");
 	return 0;
 }
 

@@ -194,7 +194,7 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	size_t runtime = 0;
 
 	if (!argv)
-		return fail_sys(err, REMIT_E_MEMORY, "zygote");
+		return fail_memory(err, "zygote");
 	b.argv = argv;
 	b.params.magic = LOCK_MAGIC;
 	b.params.size = sizeof(b.params);

@@ -608,7 +608,7 @@ keeper_main(const struct keeper_options *opt, struct remit_error *err)
 	int failed;
 
 	if (!k)
-		return fail_sys(err, REMIT_E_MEMORY, "keeper");
+		return fail_memory(err, "keeper");
 	raise_fd_limit();
 	install_signal_handlers(k);
 	if (start_audit(k, opt->audit_path, err) < 0) {

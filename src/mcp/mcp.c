@@ -23,7 +23,7 @@ mcp_init(struct mcp *m, const struct mcp_options *opt, struct remit_error *err)
 	m->policy_json = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 	if (!m->owner || !m->policy_json ||
 	    policy_copy(&m->policy, opt->policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "server");
+		return fail_memory(err, "server");
 	if (remit_instructions(m->remit, m->policy_json, NULL, 0, 0, &m->guide,
 			       err) < 0)
 		return -1;
@@ -37,7 +37,7 @@ mcp_open(struct mcp **out, const struct mcp_options *opt,
 	struct mcp *m = calloc(1, sizeof(*m));
 
 	if (!m)
-		return fail_sys(err, REMIT_E_MEMORY, "server");
+		return fail_memory(err, "server");
 	pthread_mutex_init(&m->lock, NULL);
 	if (mcp_init(m, opt, err) < 0) {
 		mcp_free(m);

@@ -317,7 +317,7 @@ parse_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
 		f->len = json_string_length(text);
 		bytes = malloc(f->len + 1);
 		if (!bytes)
-			return fail_sys(err, REMIT_E_MEMORY, "file");
+			return fail_memory(err, "file");
 		memcpy(bytes, json_string_value(text), f->len + 1);
 	}
 	f->bytes = bytes;
@@ -335,7 +335,7 @@ parse_files(struct run *r, const json_t *files, struct remit_error *err)
 		return 0;
 	r->files = calloc(json_array_size(files), sizeof(*r->files));
 	if (!r->files)
-		return fail_sys(err, REMIT_E_MEMORY, "files");
+		return fail_memory(err, "files");
 	json_array_foreach(files, i, file)
 	{
 		if (parse_file(r, i, file, err) < 0)

@@ -79,7 +79,7 @@ mcp_toolbox_open(struct mcp_toolbox **out, const struct policy *policy,
 	int failed = 0;
 
 	if (!b)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	b->listed = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(tools) && !failed; i++) {
 		json_t *input = schema_of(tools[i]->input, true);
@@ -89,12 +89,12 @@ mcp_toolbox_open(struct mcp_toolbox **out, const struct policy *policy,
 		text = input ? json_dumps(input, JSON_REAL_PRECISION(15))
 			     : NULL;
 		failed = text ? schema_read(&b->input[i], text, err)
-			      : fail_sys(err, REMIT_E_MEMORY, "tools");
+			      : fail_memory(err, "tools");
 		json_array_append_new(b->listed,
 				      describe_tool(tools[i], input, guide));
 	}
 	if (!failed && json_array_size(b->listed) != ARRAY_LEN(tools))
-		failed = fail_sys(err, REMIT_E_MEMORY, "tools");
+		failed = fail_memory(err, "tools");
 	if (failed)
 		mcp_toolbox_free(b);
 	else

@@ -43,7 +43,7 @@ read_text(const json_t *doc, const char *key, char **out,
 			    "the interpreter did not report its \"%s\"", key);
 	*out = strdup(text);
 	if (!*out)
-		return fail_sys(err, REMIT_E_MEMORY, "interpreter");
+		return fail_memory(err, "interpreter");
 	return 0;
 }
 
@@ -72,7 +72,7 @@ read_list(const json_t *doc, const char *key, struct list *out,
 			return fail(err, REMIT_E_INPUT, "bad entry in \"%s\"",
 				    key);
 		if (list_add(out, text) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "interpreter");
+			return fail_memory(err, "interpreter");
 	}
 	return 0;
 }

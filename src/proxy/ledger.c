@@ -38,7 +38,7 @@ ledger_new(int *fd, struct remit_error *err)
 	    fcntl(file, F_ADD_SEALS, seals) == 0)
 		l = ledger_map(file);
 	if (!l) {
-		fail_sys(err, REMIT_E_MEMORY, "ledger");
+		fail_memory(err, "ledger");
 		return NULL;
 	}
 	*fd = take_fd(&file);

@@ -198,7 +198,7 @@ make_offer(struct mcp_http *http, struct key *key, struct remit_error *err)
 	};
 
 	if (!o) {
-		fail_sys(err, REMIT_E_MEMORY, "offer");
+		fail_memory(err, "offer");
 		return NULL;
 	}
 	o->http = http;

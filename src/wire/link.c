@@ -108,12 +108,12 @@ link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 	frame_header(header, type, (uint32_t)len);
 	header[FRAME_PROTOCOL_AT] = l->protocol;
 	if (buf_add(&l->out, header, sizeof(header)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
+		return fail_memory(err, "send buffer");
 	if (buf_add(&l->out, payload, len) < 0) {
 		/* Undo the header: a frame is queued completely or not at
 		   all. */
 		l->out.len -= sizeof(header);
-		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
+		return fail_memory(err, "send buffer");
 	}
 	l->sent++;
 	return 0;

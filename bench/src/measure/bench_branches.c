@@ -107,7 +107,7 @@ measure_bare(struct bench *b, struct remit_error *err)
 	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "command");
+			return fail_memory(err, "command");
 	bad = bench_driver_open(&d, b, &c, err);
 	if (!bad)
 		bad = time_driver(b, &d, row, err);

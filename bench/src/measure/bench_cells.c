@@ -109,7 +109,7 @@ measure_bare(struct bench *b, struct remit_error *err)
 	snprintf(path, sizeof(path), "%s/cells.py", b->drivers);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "command");
+			return fail_memory(err, "command");
 	if (measure_driver(b, &c, true, row, err) < 0)
 		return bench_absent(b, row, err);
 	return 0;

@@ -94,7 +94,7 @@ add_ballast(struct jail_setup *s, struct list *preload,
 	if (list_add(&s->python.mounts, b->directory) < 0 ||
 	    list_add(&s->python.sys_path, b->directory) < 0 ||
 	    list_add(preload, b->module) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "ballast");
+		return fail_memory(err, "ballast");
 	return 0;
 }
 
@@ -114,7 +114,7 @@ open_setup(struct jail_setup *s, const struct bench *b,
 	s->site.cgroups = &s->cgroups;
 	s->site.spare_groups = &s->spare_groups;
 	if (policy_init(&s->policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	if (discover_runtime_dir(&s->runtime_dir, err) < 0 ||
 	    discover_interpreter(&s->python, b->python->executable,
 				 s->runtime_dir, err) < 0 ||

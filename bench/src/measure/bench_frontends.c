@@ -110,7 +110,7 @@ receive_answer(struct bench_http *h, struct remit_error *err)
 			return fail(err, REMIT_E_GONE,
 				    "the server does not answer");
 		if (buf_add(&h->got, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "an answer");
+			return fail_memory(err, "an answer");
 	} while (!is_whole(h));
 	if (strncmp(h->got.data, "HTTP/1.1 2", strlen("HTTP/1.1 2")))
 		return fail(err, REMIT_E_PROTOCOL, "%.190s",
@@ -132,7 +132,7 @@ bench_http_post(struct bench_http *h, const char *path, const char *headers,
 		     "Content-Type: application/json\r\n"
 		     "%sContent-Length: %zu\r\n\r\n%s",
 		     path, headers, strlen(body), body) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "a request");
+		return fail_memory(err, "a request");
 	if (send(h->fd, sent.data, sent.len, MSG_NOSIGNAL) != (ssize_t)sent.len)
 		return fail_sys(err, REMIT_E_GONE, "send");
 	return receive_answer(h, err);
@@ -396,12 +396,12 @@ measure_all(const struct bench *b, const struct direct *d, struct visit *visits,
 	if (measure_rate(b, d, NULL, err) < 0)
 		return -1;
 	if (bench_stats_sum(&d->row->time, &own) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
+		return fail_memory(err, "times");
 	for (size_t i = 0; i < count; i++) {
 		if (measure_rate(b, d, &visits[i], err) < 0)
 			return -1;
 		if (bench_stats_sum(&visits[i].row->time, &other) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "times");
+			return fail_memory(err, "times");
 		visits[i].row->value[VALUE_ADDED_MS] =
 			(other.p50 - own.p50) / 1e3;
 	}
@@ -491,7 +491,7 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "command");
+			return fail_memory(err, "command");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	from = ends[0];

@@ -58,7 +58,7 @@ client_thread(void *arg)
 	while (!c->bad && bench_stats_now_us() < c->work->end_us) {
 		c->bad = work_once(c->work, c->number, &us, &c->err);
 		if (!c->bad && bench_stats_add(&c->time, us) < 0)
-			c->bad = fail_sys(&c->err, REMIT_E_MEMORY, "times");
+			c->bad = fail_memory(&c->err, "times");
 	}
 	return NULL;
 }
@@ -73,7 +73,7 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 	int bad = 0;
 
 	if (!all)
-		return fail_sys(err, REMIT_E_MEMORY, "clients");
+		return fail_memory(err, "clients");
 	w->end_us = bench_stats_now_us() + ms * 1e3;
 	for (started = 0; started < count; started++) {
 		all[started].work = w;
@@ -91,7 +91,7 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 			*err = all[i].err;
 			bad = -1;
 		} else if (bench_stats_join(to, &all[i].time) < 0) {
-			bad = fail_sys(err, REMIT_E_MEMORY, "times");
+			bad = fail_memory(err, "times");
 		}
 		bench_stats_free(&all[i].time);
 	}
@@ -282,7 +282,7 @@ measure_forks(struct bench *b, struct remit_error *err)
 	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
 	for (size_t i = 0; !bad && i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
-			bad = fail_sys(err, REMIT_E_MEMORY, "command");
+			bad = fail_memory(err, "command");
 	for (size_t i = 0; !bad && i < AT_ONCE; i++)
 		bad = bench_driver_open(&drivers[i], b, &c, err);
 	bad = bad || measure_load(b, &w, row, AT_ONCE, err) < 0;

@@ -199,9 +199,7 @@ add_row(struct bench *b, struct bench_row **out, const char *name,
 static int
 add_sample(struct bench_stats *to, double value, struct remit_error *err)
 {
-	return bench_stats_add(to, value) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "times")
-		       : 0;
+	return bench_stats_add(to, value) < 0 ? fail_memory(err, "times") : 0;
 }
 
 /* Collect samples of both sides, which alternate. */

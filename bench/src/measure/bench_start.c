@@ -531,7 +531,7 @@ bench_start_measure(struct bench *b, struct remit_error *err)
 	int bad;
 
 	if (!s)
-		return fail_sys(err, REMIT_E_MEMORY, "the rounds");
+		return fail_memory(err, "the rounds");
 	s->bench = b;
 	s->relay = (struct bench_relay)BENCH_RELAY_INIT;
 	bad = bench_remit(b, &s->remit, err) < 0 ||

@@ -51,7 +51,7 @@ path_cache_dir(char **out, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
 	if (asprintf(&own, "%s/remit", directory) < 0) {
 		own = NULL;
-		return fail_sys(err, REMIT_E_MEMORY, "cache directory");
+		return fail_memory(err, "cache directory");
 	}
 	if (path_make_private(own, err) < 0)
 		return -1;
@@ -128,8 +128,7 @@ path_own_dir(char **out, struct remit_error *err)
 	slash = strrchr(exe, '/');
 	*out = strndup(exe, slash ? (size_t)(slash - exe) : 0);
 	if (!*out)
-		return fail_sys(err, REMIT_E_MEMORY,
-				"directory of the program");
+		return fail_memory(err, "directory of the program");
 	return 0;
 }
 

@@ -97,7 +97,7 @@ parse_job(struct batch *b, struct batch_job *job, struct remit_error *err)
 		return -1;
 	if (batch_ids_add(&b->seen, job->id, &is_new) < 0) {
 		batch_job_free(job);
-		return fail_sys(err, REMIT_E_MEMORY, "ids");
+		return fail_memory(err, "ids");
 	}
 	if (!is_new && !job->is_bad)
 		return refuse_job(job, "an earlier job has the same id");
@@ -312,7 +312,7 @@ batch_prepare(struct batch *b, struct remit_error *err)
 	if (b->ended_fd < 0 || b->stop_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
 	if (batch_sequence_init(&b->sequence, capacity) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "batch");
+		return fail_memory(err, "batch");
 	b->lines->stop_fd = b->stop_fd;
 	if (batch_job_policy(&b->policy_text, b->policy, err) < 0)
 		return -1;

@@ -163,7 +163,7 @@ batch_directory_begin(const char *top, const char *id, char **out,
 
 	if (batch_directory_name(id, name) < 0 ||
 	    asprintf(&path, "%s/%s", top, name) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+		return fail_memory(err, "artifacts");
 	if (open_directory(path, err) < 0)
 		return -1;
 	*out = take_ptr(&path);

@@ -94,7 +94,7 @@ run_validator(const struct check *c, struct policy *p, json_t **result,
 	int failed;
 
 	if (!policy)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	job.code = buf_text(&c->text);
 	job.code_len = c->text.len;
 	job.name = program_name(c->path);

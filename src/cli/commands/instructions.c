@@ -34,7 +34,7 @@ print_instructions(struct wanted *w, struct remit_error *err)
 	doc = policy_to_json(&policy);
 	json = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 	if (!json)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	struct remit_options opt = {
 		.command_path = "/proc/self/exe",
 		.private_keeper = cli_needs_private(&policy),

@@ -58,7 +58,7 @@ expand_mark(const char *mark, struct buf *out, struct remit_error *err)
 		failed = options_man(&c->options, out);
 	else
 		return fail(err, REMIT_E_INPUT, "unknown mark %.60s@", mark);
-	return failed ? fail_sys(err, REMIT_E_MEMORY, "%s", mark) : 0;
+	return failed ? fail_memory(err, mark) : 0;
 }
 
 static int
@@ -73,7 +73,7 @@ fill_in(char *page, struct buf *out, struct remit_error *err)
 			line[n - 1] = '\0';
 			failed = expand_mark(line, out, err);
 		} else if (buf_addf(out, "%s\n", line) < 0) {
-			failed = fail_sys(err, REMIT_E_MEMORY, "man page");
+			failed = fail_memory(err, "man page");
 		}
 		if (failed)
 			return -1;

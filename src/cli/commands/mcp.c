@@ -85,7 +85,7 @@ mcp_install_print(unsigned client, int argc, char **argv,
 			command, "args", args);
 	text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	if (!text || !command)
-		return fail_sys(err, REMIT_E_MEMORY, "configuration");
+		return fail_memory(err, "configuration");
 	fprintf(stderr, "remit: add this to %s\n", clients[i].file);
 	puts(text);
 	return 0;
@@ -301,7 +301,7 @@ frontend_open(struct frontend *d, struct remit_error *err)
 	if (mcp_open(&d->mcp, &opt, err) < 0)
 		return -1;
 	d->peer = mcp_peer_open(d->mcp);
-	return d->peer ? 0 : fail_sys(err, REMIT_E_MEMORY, "client");
+	return d->peer ? 0 : fail_memory(err, "client");
 }
 
 static void

@@ -283,7 +283,7 @@ open_session(struct repl *r, struct remit_error *err)
 		doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 
 	if (!text)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	how.policy_json = text;
 	how.tools = r->tools.tools;
 	how.tool_count = r->tools.count;

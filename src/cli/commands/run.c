@@ -460,7 +460,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 	json_decref(doc);
 	if (!text)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	if (make_job(r, &job, err) < 0)
 		return -1;
 	job.policy_json = text;

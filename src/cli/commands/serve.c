@@ -84,7 +84,7 @@ add_debug_ports(struct serve_call *c, struct remit_error *err)
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
 		snprintf(address, sizeof(address), "127.0.0.1:%d", ports[i]);
 		if (list_add(&c->addresses, address) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "options");
+			return fail_memory(err, "options");
 	}
 	return 0;
 }
@@ -99,7 +99,7 @@ serve_settle(struct serve_call *c, struct remit_error *err)
 			    c->tls_key_path ? "--tls-certificate"
 					    : "--tls-key");
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "options");
+		return fail_memory(err, "options");
 	return add_debug_ports(c, err);
 }
 
@@ -239,7 +239,7 @@ add_own_host(struct serve_call *c, const char *address, struct remit_error *err)
 	}
 	snprintf(host, sizeof(host), "%.*s", (int)len, address);
 	return list_add(&c->server.hosts, host) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "options")
+		       ? fail_memory(err, "options")
 		       : 0;
 }
 
@@ -430,7 +430,7 @@ run_server(struct serve_call *c, struct remit_error *err)
 	add_tables(c, others);
 	c->server.mcp = mcp_http_open(&c->server);
 	if (!c->server.mcp)
-		return fail_sys(err, REMIT_E_MEMORY, "server");
+		return fail_memory(err, "server");
 	if (c->certificate_path || c->audit.path || logs_to_file(c)) {
 		c->server.reload = reload_files;
 		c->server.reload_owner = c;

@@ -152,7 +152,7 @@ check_path(const struct remedy *r, struct remit_error *err)
 	if (!strcmp(real, r->text))
 		return 0;
 	if (line_text_add(&shown, real, REMEDY_TEXT) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "path");
+		return fail_memory(err, "path");
 	return fail(err, REMIT_E_INPUT,
 		    "on the host it is a link to \"%s\": use the flag yourself "
 		    "if you mean that",
@@ -171,7 +171,7 @@ remedy_check(const struct remedy *r, const struct policy *policy,
 	if (r->field->type == FIELD_PATHS && check_path(r, err) < 0)
 		return -1;
 	if (policy_copy(&more, policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	if (field_set_text(&more, r->field, r->text, err) < 0 ||
 	    site_find_host(&site, err) < 0 ||
 	    site_find_interpreter(&site, more.python, err) < 0)

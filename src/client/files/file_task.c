@@ -261,7 +261,7 @@ fill_answer(struct answer_storage *g, const struct remit_file_task *t,
 	g->capacity = lists ? REMIT_FILE_LIST_MAX : 1;
 	g->entries = calloc(g->capacity, sizeof(*g->entries));
 	if (!g->entries)
-		return fail_sys(err, REMIT_E_MEMORY, "entries");
+		return fail_memory(err, "entries");
 	g->answer.entries = g->entries;
 	if (!lists) {
 		g->answer.bytes = buf_text(&g->from.bytes);
@@ -282,7 +282,7 @@ file_answer_finish(struct file_answer *a, const struct remit_file_task *t,
 		return -1;
 	g = calloc(1, sizeof(*g));
 	if (!g)
-		return fail_sys(err, REMIT_E_MEMORY, "answer");
+		return fail_memory(err, "answer");
 	g->from = *a;
 	*a = (struct file_answer)FILE_ANSWER_INIT;
 	if (fill_answer(g, t, err) < 0) {

@@ -17,12 +17,12 @@ tool_calls_open(struct tool_calls *c, const struct tools *tools,
 	c->user = job->user;
 	c->list = json_array();
 	if (!c->list)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	if (!tools->count)
 		return 0;
 	c->decisions = calloc(tools->count, sizeof(*c->decisions));
 	if (!c->decisions)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	for (size_t i = 0; i < tools->count; i++)
 		c->decisions[i] = REMIT_ALLOW_ONCE;
 	c->hub = tool_hub_new(err);
@@ -106,7 +106,7 @@ tool_calls_report(struct tool_calls *c, json_t *result, struct remit_error *err)
 	if (json_object_set_new(result, "calls", list) < 0 ||
 	    json_object_set_new(result, "calls_left_out",
 				json_integer((json_int_t)left_out)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "result");
+		return fail_memory(err, "result");
 	return 0;
 }
 
@@ -225,7 +225,7 @@ tool_calls_receive(struct tool_calls *c, const struct frame *f,
 		return fail(err, REMIT_E_PROTOCOL,
 			    "a call has more bytes than announced");
 	if (buf_add(&c->arguments, f->payload, f->len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "arguments");
+		return fail_memory(err, "arguments");
 	c->missing -= f->len;
 	if (!c->missing)
 		perform_call(c);
@@ -247,7 +247,7 @@ send_answer(struct link *l, const struct tool_answer *a,
 	};
 
 	if (call_head_write(&head, &h) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "answer");
+		return fail_memory(err, "answer");
 	if (link_send(l, FRAME_REPLY, head.data, head.len, err) < 0)
 		return -1;
 	return link_send_pieces(l, FRAME_REPLY_DATA, a->text, a->len, err);

@@ -56,7 +56,7 @@ tool_hub_new(struct remit_error *err)
 	struct tool_hub *h = calloc(1, sizeof(*h));
 
 	if (!h) {
-		fail_sys(err, REMIT_E_MEMORY, "tools");
+		fail_memory(err, "tools");
 		return NULL;
 	}
 	pthread_mutex_init(&h->lock, NULL);

@@ -405,7 +405,7 @@ schema_read(struct schema *s, const char *text, struct remit_error *err)
 		return -1;
 	r = calloc(1, sizeof(*r));
 	if (!r)
-		return fail_sys(err, REMIT_E_MEMORY, "schema");
+		return fail_memory(err, "schema");
 	r->root = root;
 	r->err = err;
 	if (read_part(r, root) < 0 || check_refs(r) < 0 ||

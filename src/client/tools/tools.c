@@ -86,7 +86,7 @@ tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 			    TOOLS_MAX);
 	t->all = count ? calloc(count, sizeof(*t->all)) : NULL;
 	if (count && !t->all)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	for (size_t i = 0; i < count; i++)
 		if (tools_add(t, &given[i], err) < 0)
 			return -1;
@@ -98,7 +98,7 @@ tools_copy(struct tools *t, const struct tools *from, struct remit_error *err)
 {
 	t->all = from->count ? calloc(from->count, sizeof(*t->all)) : NULL;
 	if (from->count && !t->all)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	for (size_t i = 0; i < from->count; i++)
 		if (tools_add(t, &from->all[i].given, err) < 0)
 			return -1;

@@ -79,7 +79,7 @@ make_absolute(const char *python, struct remit_error *err)
 	snprintf(file, sizeof(file), "%s%s%s", cwd, *cwd ? "/" : "", python);
 	copy = strdup(file);
 	if (!copy)
-		fail_sys(err, REMIT_E_MEMORY, "python");
+		fail_memory(err, "python");
 	return copy;
 }
 
@@ -186,7 +186,7 @@ interpreter_cache_directory(const char *file, const char *runtime_dir,
 			  (unsigned long long)h.value) < 0)
 		directory = NULL;
 	if (!directory)
-		fail_sys(err, REMIT_E_MEMORY, "cache directory");
+		fail_memory(err, "cache directory");
 	else if (*directory && mkdir(directory, 0755) < 0 && errno != EEXIST)
 		*directory = '\0';
 	return take_ptr(&directory);
@@ -359,7 +359,7 @@ go_without_byte_code(struct interpreter *in, const char *runtime_dir,
 	if (in->compiled)
 		return 0;
 	interpreter_free(in);
-	return fail_sys(err, REMIT_E_MEMORY, "python");
+	return fail_memory(err, "python");
 }
 
 int

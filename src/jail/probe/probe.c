@@ -138,10 +138,10 @@ make_probe_policy(struct policy *p, const struct probe_case *q,
 		  struct remit_error *err)
 {
 	if (policy_init(p) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "probe");
+		return fail_memory(err, "probe");
 	if (q->overlays && mount_list_add(&p->mounts, q->runtime_dir, "/probe",
 					  MOUNT_OVERLAY, 0) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "probe");
+		return fail_memory(err, "probe");
 	return tiers[q->tier].bare ? policy_preset(p, "landlock", err) : 0;
 }
 

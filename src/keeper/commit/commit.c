@@ -431,7 +431,7 @@ copy_patterns(struct list *to, const struct list *from, struct remit_error *err)
 				    err) < 0)
 			return -1;
 		if (list_add(to, pattern) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "changes");
+			return fail_memory(err, "changes");
 	}
 	return 0;
 }
@@ -441,7 +441,7 @@ prepare_diff(struct diff *s, const struct commit_params *o,
 	     struct remit_error *err)
 {
 	if (guard_list(&s->guarded, o->plan->interpreter, o->runtime_dir) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "changes");
+		return fail_memory(err, "changes");
 	return copy_patterns(&s->allowed, &o->plan->policy->commit_names, err);
 }
 
@@ -478,7 +478,7 @@ commit_one(const struct commit_params *o, const struct plan_mount *m,
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
 	diff_free(&s);
-	return done < 0 ? fail_sys(err, REMIT_E_MEMORY, "changes") : 0;
+	return done < 0 ? fail_memory(err, "changes") : 0;
 }
 
 int
@@ -489,7 +489,7 @@ commit_run(const struct commit_params *o, struct buf *out,
 	own(commit_state) struct commit_state state = { 0 };
 
 	if (commit_state_read(&state, o->prior->data, o->prior->len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "changes");
+		return fail_memory(err, "changes");
 	for (size_t i = 0; i < o->plan->mount_count; i++) {
 		const struct plan_mount *m = &o->plan->mounts[i];
 
@@ -498,7 +498,7 @@ commit_run(const struct commit_params *o, struct buf *out,
 			return -1;
 	}
 	if (change_lists_write(&lists, out) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "changes");
+		return fail_memory(err, "changes");
 	if (commit_state_write(&state, next_state) < 0)
 		next_state->len = 0;
 	return 0;

@@ -68,7 +68,7 @@ feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
 			    "(%llu bytes)",
 			    (unsigned long long)max);
 	if (buf_add(&f->waiting, bytes, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "stdin");
+		return fail_memory(err, "stdin");
 	f->total_bytes += len;
 	return 0;
 }

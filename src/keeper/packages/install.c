@@ -355,7 +355,7 @@ install_add(struct session *s, const struct policy *p, struct interpreter *in,
 		if (i)
 			free(i->tenant);
 		free(i);
-		fail_sys(err, REMIT_E_MEMORY, "packages");
+		fail_memory(err, "packages");
 		return NULL;
 	}
 	i->keeper = k;

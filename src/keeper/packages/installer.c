@@ -296,7 +296,7 @@ read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 		if (host_rule_read(line, &rule, err) == 0 && rule.name[0] &&
 		    !rule.may_be_private && !rule.is_below &&
 		    list_add(out, line) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "packages");
+			return fail_memory(err, "packages");
 		at += n + (at[n] == '\n');
 	}
 	return 0;

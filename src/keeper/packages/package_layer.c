@@ -350,7 +350,7 @@ package_layer_show(const struct package_layer *s, bool is_bare,
 	in->package_layer = strdup(s->site);
 	in->package_layer_inside = strdup(is_bare ? s->site : JAIL_PACKAGES);
 	if (!in->package_layer || !in->package_layer_inside)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	for (size_t i = 0; i <= in->sys_path.count && added == 0; i++) {
 		const char *entry =
 			i < in->sys_path.count ? in->sys_path.items[i] : NULL;
@@ -363,7 +363,7 @@ package_layer_show(const struct package_layer *s, bool is_bare,
 			added = list_add(&path, entry);
 	}
 	if (added < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	list_free(&in->sys_path);
 	in->sys_path = path;
 	path = (struct list){ 0 };

@@ -57,7 +57,7 @@ add_packages(struct sha256 *h, const struct list *l, struct remit_error *err)
 		if (package_rule_read(l->items[i], &r, err) < 0)
 			return -1;
 		if (list_add(&texts, r.text) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "packages");
+			return fail_memory(err, "packages");
 	}
 	add_sorted(h, &texts);
 	return 0;
@@ -69,7 +69,7 @@ add_list(struct sha256 *h, const struct list *l, struct remit_error *err)
 	own(list) struct list copy = { 0 };
 
 	if (list_copy(&copy, l) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	add_sorted(h, &copy);
 	return 0;
 }
@@ -103,7 +103,7 @@ add_directory(struct sha256 *h, const char *path, struct remit_error *err)
 	if (d)
 		closedir(d);
 	if (added < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	add_sorted(h, &lines);
 	return 0;
 }
@@ -116,7 +116,7 @@ add_files(struct sha256 *h, const struct policy *p, struct remit_error *err)
 	for (size_t i = 0; i < p->package_direct.count; i++)
 		if (!package_is_url(p->package_direct.items[i]) &&
 		    stat_line(&lines, AT_FDCWD, p->package_direct.items[i]) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "packages");
+			return fail_memory(err, "packages");
 	add_sorted(h, &lines);
 	for (size_t i = 0; i < p->package_links.count; i++)
 		if (add_directory(h, p->package_links.items[i], err) < 0)

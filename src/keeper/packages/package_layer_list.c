@@ -122,7 +122,7 @@ package_layer_list(json_t **out, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "read the packages");
 	*out = json_array();
 	if (!*out)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	for (size_t i = 0; i < names.count; i++) {
 		row = package_layer_describe(package_layers, names.items[i]);
 		if (row)

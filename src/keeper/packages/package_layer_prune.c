@@ -129,7 +129,7 @@ remove_old_layers(struct package_layer_prune *p, int new,
 		if (!row)
 			row = json_pack("{s:s}", "id", names.items[i]);
 		if (!row)
-			return fail_sys(err, REMIT_E_MEMORY, "packages");
+			return fail_memory(err, "packages");
 		if (remove_package_layer(p, old, new, row, err) < 0)
 			return -1;
 	}
@@ -297,7 +297,7 @@ package_layer_prune_shares(struct package_layer_prune *p,
 		return -1;
 	sums = sum_tenants(all);
 	if (!sums)
-		return fail_sys(err, REMIT_E_MEMORY, "packages");
+		return fail_memory(err, "packages");
 	share_bytes = json_object_size(sums)
 			      ? p->max_bytes / json_object_size(sums)
 			      : p->max_bytes;

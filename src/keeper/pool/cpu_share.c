@@ -77,7 +77,7 @@ add_member(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
 	struct cpu_tenant *t = find_tenant(shares, tenant);
 
 	if (!t)
-		return fail_sys(err, REMIT_E_MEMORY, "processor share");
+		return fail_memory(err, "processor share");
 	s->tenant = t;
 	s->next = t->members;
 	t->members = s;

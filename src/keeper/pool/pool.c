@@ -149,7 +149,7 @@ pool_make_plan(struct pool *p, struct package_layer *package_layer,
 		json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	json_decref(rows);
 	if (!p->enforcement)
-		return fail_sys(err, REMIT_E_MEMORY, "plan");
+		return fail_memory(err, "plan");
 	p->identity = discover_identity(&p->interpreter);
 	p->can_be_warm = plan_can_be_warm(&p->plan);
 	return 0;
@@ -191,7 +191,7 @@ pool_for(struct keeper *k, struct policy *policy,
 	}
 	p = key ? calloc(1, sizeof(*p)) : NULL;
 	if (!p) {
-		fail_sys(err, REMIT_E_MEMORY, "plan");
+		fail_memory(err, "plan");
 		return NULL;
 	}
 	p->keeper = k;

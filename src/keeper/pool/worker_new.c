@@ -27,7 +27,7 @@ worker_alloc(struct keeper *k, struct pool *p, struct remit_error *err)
 	struct worker *i = calloc(1, sizeof(*i));
 
 	if (!i) {
-		fail_sys(err, REMIT_E_MEMORY, "jail");
+		fail_memory(err, "jail");
 		return NULL;
 	}
 	*i = (struct worker){

@@ -331,7 +331,7 @@ zygote_server_find(struct pool *p, struct remit_error *err)
 	if (!n) {
 		n = key ? calloc(1, sizeof(*n)) : NULL;
 		if (!n) {
-			fail_sys(err, REMIT_E_MEMORY, "zygote");
+			fail_memory(err, "zygote");
 			return NULL;
 		}
 		*n = (struct zygote_server){
@@ -346,7 +346,7 @@ zygote_server_find(struct pool *p, struct remit_error *err)
 		};
 		k->zygote_servers = n;
 		if (copy_list(&n->preload, own_preload(p)) < 0) {
-			fail_sys(err, REMIT_E_MEMORY, "zygote");
+			fail_memory(err, "zygote");
 			return NULL;
 		}
 	}

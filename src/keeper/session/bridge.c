@@ -24,7 +24,7 @@ bridge_set_tools(struct bridge *b, const char *payload, size_t len,
 	if (record_check(payload, len, err) < 0)
 		return -1;
 	if (buf_add(&b->tools, payload, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "tools");
+		return fail_memory(err, "tools");
 	return 0;
 }
 
@@ -77,7 +77,7 @@ send_head(struct link *l, enum frame_type type, const struct call_head *h,
 	own(buf) struct buf head = BUF_INIT(frame_rules[type].max);
 
 	if (call_head_write(&head, h) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "call");
+		return fail_memory(err, "call");
 	return link_send(l, type, head.data, head.len, err);
 }
 
@@ -266,7 +266,7 @@ bridge_copy(struct bridge *b, const struct bridge *from,
 	b->tools_sent = from->tools_sent;
 	b->last_id = from->last_id;
 	return buf_add(&b->tools, buf_text(&from->tools), from->tools.len) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "tools")
+		       ? fail_memory(err, "tools")
 		       : 0;
 }
 

@@ -39,7 +39,7 @@ set_text(char **at, const char *value, struct remit_error *err)
 {
 	free(*at);
 	*at = strdup(value);
-	return *at ? 0 : fail_sys(err, REMIT_E_MEMORY, "job");
+	return *at ? 0 : fail_memory(err, "job");
 }
 
 static int
@@ -51,17 +51,13 @@ set_name(struct cell *c, const char *value, struct remit_error *err)
 static int
 add_argv(struct cell *c, const char *value, struct remit_error *err)
 {
-	return list_add(&c->argv, value) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "argv")
-		       : 0;
+	return list_add(&c->argv, value) < 0 ? fail_memory(err, "argv") : 0;
 }
 
 static int
 add_env(struct cell *c, const char *value, struct remit_error *err)
 {
-	return list_add(&c->env, value) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "env")
-		       : 0;
+	return list_add(&c->env, value) < 0 ? fail_memory(err, "env") : 0;
 }
 
 static int
@@ -180,7 +176,7 @@ cell_add_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
 			    "bytes)",
 			    (unsigned long long)max_bytes);
 	if (buf_add(&c->code, f->payload, f->len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "code");
+		return fail_memory(err, "code");
 	return 0;
 }
 

@@ -96,7 +96,7 @@ ensure_policy(struct session *s, struct remit_error *err)
 	if (s->pool)
 		pool_ref(s->pool);
 	else if (policy_init(&s->policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	return 0;
 }
 
@@ -111,7 +111,7 @@ recv_policy(struct session *s, const struct frame *f, struct remit_error *err)
 	}
 	if (policy_init(&s->policy) < 0 ||
 	    buf_add(&s->policy_text, f->payload, f->len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	return policy_parse(&s->policy, f->payload, f->len, "policy", err);
 }
 
@@ -133,7 +133,7 @@ answer_status(struct session *s, const struct frame *f, struct remit_error *err)
 
 	(void)f;
 	if (overview_write(&text, s->keeper) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "status");
+		return fail_memory(err, "status");
 	if (link_send(&s->client, FRAME_STATUS, text.data, text.len, err) < 0)
 		return -1;
 	end_query(s);
@@ -188,7 +188,7 @@ list_installed(struct list *out, const char *path, struct remit_error *err)
 	while (!failed && out->count < INSTALLED_MAX && (entry = readdir(dir)))
 		if (parse_installed_name(entry->d_name, name, sizeof(name)) &&
 		    !list_has(out, name) && list_add(out, name) < 0)
-			failed = fail_sys(err, REMIT_E_MEMORY, "packages");
+			failed = fail_memory(err, "packages");
 	closedir(dir);
 	return failed;
 }
@@ -235,11 +235,11 @@ write_instructions(const struct session *s, bool session,
 		return -1;
 	if (instructions_write(&part, &in) < 0 ||
 	    record_add(text, "text", buf_text(&part)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+		return fail_memory(err, "instructions");
 	buf_free(&part);
 	if (instructions_write_tools(&part, &in) < 0 ||
 	    record_add(text, "tools", buf_text(&part)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+		return fail_memory(err, "instructions");
 	return 0;
 }
 

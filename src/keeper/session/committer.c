@@ -199,7 +199,7 @@ committer_finish(struct committer *c, struct loop *l, struct buf *changes,
 	failed = committer_parse_report(c) < 0 && write_incomplete(c) < 0;
 	changes->len = 0;
 	if (failed || buf_add(changes, buf_text(&c->text), c->text.len) < 0)
-		failed = fail_sys(err, REMIT_E_MEMORY, "changes");
+		failed = fail_memory(err, "changes");
 	c->text.len = 0;
 	return failed ? -1 : 0;
 }

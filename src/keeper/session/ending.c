@@ -333,7 +333,7 @@ session_export(struct session *s)
 		return false;
 	s->cell.export = malloc(sizeof(*s->cell.export));
 	if (!s->cell.export) {
-		fail_sys(&err, REMIT_E_MEMORY, "artifacts");
+		fail_memory(&err, "artifacts");
 		cell_fail(&s->cell, &err);
 		return false;
 	}

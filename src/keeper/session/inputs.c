@@ -20,7 +20,7 @@ inputs_add_frame(struct inputs *in, enum frame_type type, const char *payload,
 	frame_header(header, type, (uint32_t)len);
 	if (buf_add(&in->frames, header, sizeof(header)) < 0 ||
 	    buf_add(&in->frames, payload, len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "input files");
+		return fail_memory(err, "input files");
 	return 0;
 }
 
@@ -86,7 +86,7 @@ inputs_begin(struct inputs *in, const char *payload, size_t len,
 		return -1;
 	h.path = path;
 	if (file_head_write(&records, &h) < 0 || list_add(&in->paths, path) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "input files");
+		return fail_memory(err, "input files");
 	in->missing = h.size_bytes;
 	in->total_bytes += h.size_bytes;
 	in->pages_bytes += (h.size_bytes + PAGE - 1) / PAGE * PAGE;
@@ -166,7 +166,7 @@ inputs_send(struct inputs *in, struct link *jail, struct remit_error *err)
 	if (in->frames.len)
 		jail->out.cap += in->frames.len;
 	if (buf_add(&jail->out, buf_text(&in->frames), in->frames.len) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "input files");
+		return fail_memory(err, "input files");
 	buf_free(&in->frames);
 	return 0;
 }

@@ -44,7 +44,7 @@ leave_run_pool(struct session *s, struct remit_error *err)
 	if (!p)
 		return 0;
 	if (policy_init(&s->policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	s->pool = NULL;
 	if (policy_parse(&s->policy, p->key, strlen(p->key), "policy", err) < 0)
 		return -1;

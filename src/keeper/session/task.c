@@ -69,7 +69,7 @@ task_environment(struct list *out, const struct plan *plan,
 		added = list_add(out, base_environment[i]);
 	if (plan->interpreter->font_cache && added == 0)
 		added = list_add(out, "MPLCONFIGDIR=/tmp/.matplotlib");
-	return added < 0 ? fail_sys(err, REMIT_E_MEMORY, "environment") : 0;
+	return added < 0 ? fail_memory(err, "environment") : 0;
 }
 
 /* A jail without its own root makes the code write in a directory of the

@@ -161,7 +161,7 @@ send_question(struct session *s, const char *subject, struct remit_error *err)
 	if (record_add(&records, "id", id) < 0 ||
 	    record_add(&records, "kind", "host") < 0 ||
 	    record_add(&records, "subject", subject) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "question");
+		return fail_memory(err, "question");
 	return link_send(&s->client, FRAME_QUESTION, records.data, records.len,
 			 err);
 }

@@ -305,8 +305,7 @@ set_option_value(const struct parse *p, const struct use *u, const char *text)
 		return set_option_path(u, text, at, p->err);
 	case OPTION_LIST:
 		if (list_add(at, text) < 0)
-			return fail_sys(p->err, REMIT_E_MEMORY, "%s",
-					u->written);
+			return fail_memory(p->err, u->written);
 		return 0;
 	case OPTION_NUMBER:
 		return set_option_number(u, text, at, p->err);

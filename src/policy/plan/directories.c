@@ -285,7 +285,7 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 				   pol->mounts.count + 2,
 			   sizeof(*p->mounts));
 	if (!p->mounts)
-		return fail_sys(err, REMIT_E_MEMORY, "plan");
+		return fail_memory(err, "plan");
 	for (size_t i = 0; i < in->mounts.count; i++)
 		add_part(p, in->mounts.items[i], in->mounts.items[i], F_PYTHON);
 	if (in->package_layer)

@@ -128,7 +128,7 @@ mark_public(char **text, const struct host_rule *r, struct remit_error *err)
 		return 0;
 	if (asprintf(&marked, "%s%cpublic", *text,
 		     has_words(*text) ? ',' : ':') < 0)
-		return fail_sys(err, REMIT_E_MEMORY, FIELD);
+		return fail_memory(err, FIELD);
 	free(*text);
 	*text = marked;
 	return 0;

@@ -26,7 +26,7 @@ map_secrets(struct remit_error *err)
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (text == MAP_FAILED) {
-		fail_sys(err, REMIT_E_MEMORY, "secrets");
+		fail_memory(err, "secrets");
 		return NULL;
 	}
 	/* Pid 1 of every jail begins as a copy of the keeper: keep this out of

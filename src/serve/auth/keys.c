@@ -152,20 +152,20 @@ parse_policy(struct key *key, const json_t *doc, const struct policy *base,
 	own_mem char *text = NULL;
 
 	if (policy_copy(&key->policy, base) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	key->free = doc ? (struct field_set){ 0 } : policy_within_harmless();
 	if (doc) {
 		text = json_dumps(doc,
 				  JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
 		if (!text)
-			return fail_sys(err, REMIT_E_MEMORY, "keys");
+			return fail_memory(err, "keys");
 		if (policy_parse(&key->policy, text, strlen(text), "policy",
 				 err) < 0)
 			return -1;
 	}
 	key->policy_text = keys_policy_text(&key->policy);
 	return policy_copy(&key->most, &key->policy) < 0 || !key->policy_text
-		       ? fail_sys(err, REMIT_E_MEMORY, "keys")
+		       ? fail_memory(err, "keys")
 		       : 0;
 }
 
@@ -199,7 +199,7 @@ parse_key(struct key *key, const json_t *row, const struct policy *base,
 	memcpy(key->sum, sum, SHA256_TEXT);
 	key->name = strdup(name);
 	if (!key->name)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	if (parse_number(row, "concurrency", &key->concurrency, err) < 0 ||
 	    parse_number(row, "per_minute", &key->per_minute, err) < 0 ||
 	    parse_bytes(row, "memory_bytes", &key->memory_bytes, err) < 0 ||
@@ -276,7 +276,7 @@ keys_read(struct keys *k, const char *path, const struct policy *base,
 		return -1;
 	k->all = calloc(json_array_size(rows) + 1, sizeof(*k->all));
 	if (!k->all)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	json_array_foreach(rows, i, row)
 	{
 		k->all[i] = key_default;
@@ -300,7 +300,7 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 {
 	k->all = calloc(1, sizeof(*k->all));
 	if (!k->all || make_key_text(text, err) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	k->all[0] = key_default;
 	k->all[0].name = strdup("local");
 	k->count = 1;
@@ -309,7 +309,7 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 	k->is_local = true;
 	sha256_text(text, KEY_TEXT - 1, k->all[0].sum);
 	if (!k->all[0].name)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	if (parse_policy(&k->all[0], NULL, base, err) < 0)
 		return -1;
 	/* Requests may use the internet, but not the host's network. */
@@ -352,14 +352,14 @@ keys_add(const char *path, const char *name, char text[KEY_TEXT],
 	row = json_pack("{s:s, s:s}", "name", name, "sha256", sum);
 	if (!doc || json_array_append_new(rows, row) < 0 ||
 	    policy_init(&none) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	failed = parse_key(&probe, row, &none, err);
 	key_free(&probe);
 	if (failed)
 		return -1;
 	out = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	if (!out)
-		return fail_sys(err, REMIT_E_MEMORY, "keys");
+		return fail_memory(err, "keys");
 	return path_write_file(path, out, strlen(out), err);
 }
 

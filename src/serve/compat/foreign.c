@@ -6,7 +6,7 @@
 
 const bool foreign_is_built = true;
 const char foreign_sentence[] =
-	"\"remit serve\" has the APIs of" FOREIGN_NAMES " as well.";
+	"\"remit serve\" has the APIs of " FOREIGN_NAMES " as well.";
 
 const struct route *const foreign_routes[FOREIGN_TABLES + 1] = {
 	e2b_control_routes,

@@ -182,7 +182,7 @@ notebook_finish(struct notebook *n)
 	if (n->hosted)
 		hosted_drop(n->hosted);
 	if (!n->err.code && answer_notebook(n, &text) < 0)
-		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+		fail_memory(&n->err, "notebook");
 	if (!n->err.code)
 		reply_bytes(n->x, 200, "application/json", buf_text(&text),
 			    text.len);
@@ -392,7 +392,7 @@ notebook_on_file(void *user, const struct remit_file_answer *a)
 		json_object_set_new(n->files, wanted_file(n),
 				    json_string(coded));
 	else
-		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+		fail_memory(&n->err, "notebook");
 }
 
 /* Missing files are left out, as SandboxFusion does. */

@@ -179,7 +179,7 @@ fusion_read_notebook(struct fusion_notebook *out, const json_t *body,
 	n.first =
 		fusion_cell(json_array_get(json_object_get(body, "cells"), 0));
 	if (!n.session || !n.first)
-		fail_sys(err, REMIT_E_MEMORY, "notebook");
+		fail_memory(err, "notebook");
 	else if (parse_memory(n.session, body, key, err) == 0 &&
 		 parse_files(n.first, body, err) == 0) {
 		*out = n;

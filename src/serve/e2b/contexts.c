@@ -126,7 +126,7 @@ run_change(struct change *c, char *code, bool fresh)
 	struct remit_error err;
 
 	if (!j) {
-		fail_sys(&err, REMIT_E_MEMORY, "context");
+		fail_memory(&err, "context");
 		on_changed(c, NULL, &err);
 		return;
 	}

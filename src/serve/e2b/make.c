@@ -32,7 +32,7 @@ parse_strings(json_t **to, const json_t *body, const char *name,
 
 	*to = json_object();
 	if (!*to)
-		return fail_sys(err, REMIT_E_MEMORY, "%s", name);
+		return fail_memory(err, name);
 	if (!given || json_is_null(given))
 		return 0;
 	if (!json_is_object(given) || json_object_size(given) > 256)
@@ -51,9 +51,7 @@ parse_strings(json_t **to, const json_t *body, const char *name,
 			    "%s: names and values together may have at most "
 			    "%zu KiB",
 			    name, STRINGS_MAX / 1024);
-	return json_object_update(*to, given) < 0
-		       ? fail_sys(err, REMIT_E_MEMORY, "%s", name)
-		       : 0;
+	return json_object_update(*to, given) < 0 ? fail_memory(err, name) : 0;
 }
 
 int
@@ -135,11 +133,11 @@ add_credentials(struct making *m, struct policy *policy, const json_t *more,
 		if (credential_text(item, "network.rules", &text, err) < 0)
 			return -1;
 		if (list_add(&policy->credentials, buf_text(&text)) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "network.rules");
+			return fail_memory(err, "network.rules");
 	}
 	free(m->policy_text);
 	m->policy_text = keys_policy_text(policy);
-	return m->policy_text ? 0 : fail_sys(err, REMIT_E_MEMORY, "policy");
+	return m->policy_text ? 0 : fail_memory(err, "policy");
 }
 
 static int
@@ -244,7 +242,7 @@ open_hosted(struct making *m, const struct hosted_events *ev, void *user,
 	struct lent *lent = lend_policy(m);
 
 	if (!lent)
-		return fail_sys(err, REMIT_E_MEMORY, "policy");
+		return fail_memory(err, "policy");
 	if (hosted_open(m->x->server->hosted_table, &m->opt, ev, user,
 			&m->sb->hosted, err) == 0)
 		return 0;

@@ -272,7 +272,7 @@ parse_header(struct e2b_policy *p, const char *host, const struct list *hosts,
 	snprintf(from, sizeof(from), "given:%s", name);
 	if (add_credentials(p, host, hosts, header, from) < 0 ||
 	    json_object_set_new(p->secrets, name, json_string(text)) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "network.rules");
+		return fail_memory(err, "network.rules");
 	return 0;
 }
 
@@ -441,7 +441,7 @@ keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
 {
 	for (size_t i = 0; i < n->hosts->count; i++)
 		if (add_entry(list, n->hosts->items[i]) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "network");
+			return fail_memory(err, "network");
 	return 0;
 }
 
@@ -486,7 +486,7 @@ e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
 	struct e2b_policy p = { json_object(), json_array(), json_object() };
 
 	if (!p.policy || !p.credentials || !p.secrets)
-		fail_sys(err, REMIT_E_MEMORY, "policy");
+		fail_memory(err, "policy");
 	else if (check_template(body, err) == 0 &&
 		 check_unsupported(body, err) == 0 &&
 		 parse_network(&p, body, open, hosts, err) == 0) {

@@ -20,7 +20,7 @@ e2b_open(struct e2b **out, bool debug, struct remit_error *err)
 	struct e2b *e = calloc(1, sizeof(*e));
 
 	if (!e)
-		return fail_sys(err, REMIT_E_MEMORY, "sandboxes");
+		return fail_memory(err, "sandboxes");
 	pthread_mutex_init(&e->lock, NULL);
 	e->debug = debug;
 	*out = e;

@@ -15,7 +15,7 @@ fill_column(struct matrix_column *c, enum tier tier, const struct host *h,
 	if (!c->built)
 		return 0;
 	if (policy_init(&c->policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "matrix");
+		return fail_memory(err, "matrix");
 	/* A tier that cannot enforce a limit refuses it: show it without
 	   limits. */
 	if (tiers[tier].bare && policy_preset(&c->policy, "landlock", err) < 0)
