@@ -297,7 +297,7 @@ def test_skipped_changes_are_reported_on_stderr(quick):
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"remit: not written: {quick.path}/.x: a protected name (--commit-name allows it)\n"
     done = quick.remit("run", "--write", quick.path, "-c", code + "; 1 / 0")
-    assert "remit: 1 change was not written, since the program did not end well (--commit always)" in done.stderr
+    assert "remit: 1 change was not written, since the program did not succeed (see --commit always)" in done.stderr
 
 
 # ---- what is never written ----

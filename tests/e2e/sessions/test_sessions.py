@@ -657,7 +657,7 @@ def test_killed_keeper_ends_session(remit, cell):
     shared.process.wait()
     reply = answer() if answer else one.run("print(1)")
     assert reply["failed"]["code"] == 4 and "gone" in reply["failed"]["message"], reply
-    assert "broken" in one.run("print(1)")["failed"]["message"]
+    assert "unusable" in one.run("print(1)")["failed"]["message"]
     assert not leftovers.remaining(lambda: [pid for pid in family if is_alive(pid)])
     one.leave()
     remit("doctor", "--clean")

@@ -275,7 +275,7 @@ def test_ended_jail_is_replaced(executor):
     executor.send_tools({"look_up": look_up})
     executor.send_variables({"given": (1, 2)})
     executor("own = 1")
-    with pytest.raises(InterpreterError, match="(?s)exit.*variables, functions and imports of earlier steps are gone"):
+    with pytest.raises(InterpreterError, match="(?s)exit.*variables, functions and imports of earlier steps are lost"):
         executor("__import__('os')._exit(3)")
     assert executor("look_up('a')['key'], given").output == "('a', (1, 2))", "tools and variables are sent again"
     with pytest.raises(InterpreterError, match="NameError: name 'own'"):
