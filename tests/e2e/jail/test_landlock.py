@@ -286,7 +286,7 @@ def test_landlock_keeper_is_killed(inside, cleaner):
     assert remaining(lambda: is_alive(pid) or []) == [], "the code has outlived its keeper"
     assert os.path.exists(place)
     if cleaner == "doctor":
-        assert "1 workspaces removed" in inside("doctor", "--clean").stdout
+        assert "and 1 workspaces of killed keepers" in inside("doctor", "--clean").stdout
     else:
         assert inside.bare("pass")["status"] == "ok"
     assert remaining(lambda: os.path.exists(place) or []) == []
@@ -302,7 +302,7 @@ def test_landlock_caller_is_killed(inside):
 
 def test_workspace_in_use_is_not_cleaned(inside):
     p, place, pid = started(inside)
-    assert "0 workspaces removed" in inside("doctor", "--clean").stdout
+    assert "and 0 workspaces of killed keepers" in inside("doctor", "--clean").stdout
     assert inside.bare("pass")["status"] == "ok"
     assert os.path.exists(place) and is_alive(pid)
     p.kill()
