@@ -92,7 +92,7 @@ class Watcher:
     """A finder that finds no modules itself: it notices imports of modules with displayable objects
     and adapts these modules (figures.py)."""
 
-    names = ("matplotlib.pyplot", "PIL.Image")
+    names = ("matplotlib.pyplot", "PIL.Image", "PIL.ImageShow")
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

@@ -107,8 +107,9 @@ def scatter_of(axes):
 
 
 def pie_of(axes):
+    """Angles are rounded: matplotlib adds up fractions of a turn, and 324 degrees become 323.99999999999994."""
     return [
-        {"label": str(w.get_label()), "angle": number(abs(w.theta2 - w.theta1)), "radius": number(w.r)}
+        {"label": str(w.get_label()), "angle": number(round(abs(w.theta2 - w.theta1), 9)), "radius": number(w.r)}
         for w in axes.patches
     ]  # fmt: skip
 

@@ -83,8 +83,10 @@ def show_rest(value):
             show_manager(manager)
 
 
-def show_image(image, **_options):
+def show_image(image, *_arguments, **_options):
+    """Replaces Image.show() and ImageShow.show(), with their arguments about windows."""
     cell.display(image)
+    return True  # as a viewer that worked
 
 
 def adopt_pyplot(module):
@@ -93,12 +95,18 @@ def adopt_pyplot(module):
 
 
 def adopt_image(module):
-    module._show = show_image
+    # The method itself: which function it calls depends on the version of Pillow.
+    module.Image.show = show_image
+
+
+def adopt_viewers(module):
+    module.show = show_image
 
 
 TABLE = {
     "matplotlib.pyplot": adopt_pyplot,
     "PIL.Image": adopt_image,
+    "PIL.ImageShow": adopt_viewers,
 }
 
 

@@ -80,6 +80,11 @@ def test_pie_chart_has_its_data(chart):
     assert found["elements"] == [{"label": "p", "angle": 90.0, "radius": 1.0}, {"label": "q", "angle": 270.0, "radius": 1.0}]
 
 
+def test_pie_angles_are_rounded(chart):
+    found = chart("from matplotlib.patches import Wedge\nf, a = plt.subplots()\na.add_patch(Wedge((0, 0), 1, 0, 323.99999999999994))")
+    assert found["elements"][0]["angle"] == 324.0
+
+
 @pytest.mark.parametrize("form", ["patch_artist=True", "", "vert=False", "notch=True", "showfliers=False"])
 def test_box_plot_has_its_data(chart, form):
     found = chart(f"plt.boxplot([[1, 2, 3, 4, 5, 40], [2, 4, 6]], {form})\nplt.gca().set_{'y' if 'vert' in form else 'x'}ticklabels(['u', 'v'])")

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import sys
 import time
 
 import pytest
@@ -11,6 +12,9 @@ from session_client import SessionClient
 from test_library import compile_with, prefix, run_as  # noqa: F401
 
 from conftest import PYTHON, ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import venvs  # noqa: E402
 
 SCIENTIFIC = ("--preset", "scientific")
 CHART = "application/vnd.remit.chart+json"
@@ -278,6 +282,25 @@ def test_pil_images_are_displayed(remit):
     result = remit.json(code, *SCIENTIFIC)
     assert is_png(parts(result)["image/png"]) == (30, 20) == is_png(parts(result, 1)["image/png"])
     assert is_png(result["value"]["mime"]["image/png"]) == (30, 20)
+
+
+def test_images_of_new_pillow_are_displayed(any_remit):
+    """From version 12 on, Image.show() calls another function than before."""
+    code = "from PIL import Image, ImageShow\ni = Image.new('RGB', (30, 20))\ni.show()\ni.show('title')\nprint(ImageShow.show(i))"
+    result = any_remit.json(code, *SCIENTIFIC, "--python", venvs.framework("notebook"))
+    assert [is_png(parts(result, at)["image/png"]) for at in range(3)] == [(30, 20)] * 3
+    assert len(result["displays"]) == 3 and result["stdout"] == "True\n"
+
+
+def test_saved_image_is_not_displayed(any_remit):
+    result = any_remit.json("from PIL import Image\nImage.new('RGB', (3, 2)).save('a.png')", *SCIENTIFIC)
+    assert (result["status"], result["displays"]) == ("ok", [])
+
+
+def test_show_closes_figure_as_in_jupyter(any_remit):
+    code = "import matplotlib.pyplot as plt\nf, a = plt.subplots()\na.set_title('T')\nplt.show()\nprint(plt.get_fignums(), plt.gca().get_title() == '', a.get_title())\nf.savefig('a.png'); plt.close()"
+    result = any_remit.json(code, *SCIENTIFIC)
+    assert result["stdout"] == "[] True T\n" and len(result["displays"]) == 1
 
 
 def test_tables_are_data_and_html(remit):
