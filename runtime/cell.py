@@ -24,6 +24,7 @@ OK = (("kind", "ok"),)
 process = 0  # the process that owns the channel
 limits = {}  # the records of the task, by name
 sources = {}  # the program of each cell, by its name
+has_shell = False  # whether these are cells of a session, with notebook lines
 
 _here, _, _ = __file__.rpartition("/")
 _loader = type(__loader__)
@@ -89,27 +90,36 @@ def _load(part, loader):
 
 
 class Watcher:
-    """A finder that finds no modules itself: it notices imports of modules with displayable objects
-    and adapts these modules (figures.py)."""
+    """A finder that notices imports of modules with displayable objects, and has a part of the runner
+    adapt these modules. It finds no modules itself, except IPython where that is not installed."""
 
-    names = ("matplotlib.pyplot", "PIL.Image", "PIL.ImageShow")
+    adopters = {
+        "matplotlib.pyplot": "figures",
+        "PIL.Image": "figures",
+        "PIL.ImageShow": "figures",
+        "IPython.core.display": "ipython",
+        "IPython.core.display_functions": "ipython",
+        "IPython.core.getipython": "ipython",
+    }
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name not in cls.names:
+        is_ipython = name.partition(".")[0] == "IPython"
+        if name not in cls.adopters and not is_ipython:
             return None
         for finder in sys.meta_path:
             spec = None if finder is cls else finder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = cls.adopting(name, spec.loader.exec_module)
+                if name in cls.adopters:
+                    spec.loader.exec_module = cls.adopting(name, spec.loader.exec_module)
                 return spec
-        return None
+        return own_module("ipython").find_spec(name) if is_ipython else None
 
-    @staticmethod
-    def adopting(name, execute):
+    @classmethod
+    def adopting(cls, name, execute):
         def exec_module(module):
             execute(module)
-            own_module("figures").adopt(name)
+            own_module(cls.adopters[name]).adopt(name)
 
         return exec_module
 
@@ -119,9 +129,9 @@ class Watcher:
 
     @classmethod
     def adopt_present(cls):
-        for name in cls.names:
+        for name, part in cls.adopters.items():
             if name in sys.modules:
-                own_module("figures").adopt(name)
+                own_module(part).adopt(name)
 
 
 # ---- from text to code ----
@@ -202,10 +212,17 @@ def compiled(job):
 # ---- the run ----
 
 
-def display(*objects, raw=False):
+def display(*objects, raw=False, display_id=None, **_options):
     """Display objects: the caller receives their representations, in order with the output. With
-    raw=True each object is a dict of MIME types and data."""
+    raw=True each object is a dict of MIME types and data. The other options are those of IPython;
+    with display_id, a handle is returned."""
     own_module("display").display(objects, raw)
+    return own_module("ipython").DisplayHandle(display_id) if display_id else None
+
+
+def get_ipython():
+    """The shell that cells of a session have; None for other programs, as in Python outside."""
+    return own_module("magics").shell if has_shell else None
 
 
 def fresh_module():
