@@ -33,20 +33,21 @@ def program_frames(tb):
 
 
 def cut_runner_frames(tb):
-    """Remove the runner's frames from the end of a traceback: an error of a tool was not raised
-    there, from the user's point of view."""
+    """Remove the runner's frames that follow the first of the program. A tool, a display or a
+    notebook line put them there, and they do not help the reader."""
     here = cut_runner_frames.__code__.co_filename.rpartition("/")[0] + "/"
-    last = None
-    while tb is not None:
-        if not tb.tb_frame.f_code.co_filename.startswith(here):
-            last = tb
-        tb = tb.tb_next
-    if last is not None:
-        last.tb_next = None
+    last = tb
+    while last is not None:
+        following = last.tb_next
+        while following is not None and following.tb_frame.f_code.co_filename.startswith(here):
+            following = following.tb_next
+        last.tb_next = following
+        last = following
 
 
 def lines_of(name):
-    return cell.sources[name].decode("utf-8", "replace").splitlines()
+    """As Python counts them: a form feed, for example, does not end a line."""
+    return cell.sources[name].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def line_text(name, number):
@@ -66,12 +67,19 @@ def frames_of(tb):
     return [(line, name, line_text(file, line)) for line, name, file in found]
 
 
+_remembered = {}  # the code of a cell and its lines, by name
+
+
 def remember_lines():
     """Make the lines of cells available to tracebacks: they are in no file."""
     import linecache
 
     for name, code in cell.sources.items():
-        lines = code.decode("utf-8", "replace").splitlines(True)
+        known, lines = _remembered.get(name, (None, None))
+        if known is not code:
+            # Without an end, the marks below the last line would be one column too far to the right.
+            lines = [line + "\n" for line in lines_of(name)]
+            _remembered[name] = code, lines
         linecache.cache[name] = len(code), None, lines, name
 
 
