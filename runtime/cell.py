@@ -97,6 +97,7 @@ class Watcher:
         "matplotlib.pyplot": "figures",
         "PIL.Image": "figures",
         "PIL.ImageShow": "figures",
+        "plotly.io._renderers": "figures",
         "IPython.core.display": "ipython",
         "IPython.core.display_functions": "ipython",
         "IPython.core.getipython": "ipython",

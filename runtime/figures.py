@@ -1,4 +1,4 @@
-"""Matplotlib and PIL: displays figures and images that a program shows or leaves open.
+"""Matplotlib, PIL and plotly: displays figures and images that a program shows or leaves open.
 
 `adopt` is called when a module of TABLE has been imported, and redirects its show() to display().
 The program is not changed.
@@ -103,10 +103,28 @@ def adopt_viewers(module):
     module.show = show_image
 
 
+def adopt_plotly(module):
+    """Figures as data. Its renderer for notebooks adds 5 MB of JavaScript, and wants nbformat."""
+    import os
+
+    own = module.show
+
+    def show(figure, renderer=None, **options):
+        if renderer is not None or not hasattr(figure, "_repr_mimebundle_"):
+            own(figure, renderer=renderer, **options)
+        else:
+            cell.display(figure)
+
+    module.show = show
+    if "PLOTLY_RENDERER" not in os.environ:
+        module.renderers.default = "plotly_mimetype"
+
+
 TABLE = {
     "matplotlib.pyplot": adopt_pyplot,
     "PIL.Image": adopt_image,
     "PIL.ImageShow": adopt_viewers,
+    "plotly.io._renderers": adopt_plotly,
 }
 
 
