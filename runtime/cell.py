@@ -298,9 +298,13 @@ def end_tasks():
 
 
 def evaluate(program, namespace):
-    """Return the value of the last part; a statement has none."""
+    """Return the value of the last part; a statement has none. A part that is not code is a function
+    that runs other parts (notebook.py)."""
     value = None
     for code in program:
+        if callable(code):
+            value = code(namespace)
+            continue
         value = eval(code, namespace)
         if code.co_flags & COROUTINE:
             value = wait_for(value)

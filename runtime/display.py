@@ -40,6 +40,8 @@ METHODS = (
 )
 
 mro_of = type.__dict__["__mro__"].__get__
+formatters = {}  # functions by MIME type and class, from get_ipython().display_formatter
+captured = None  # a list while %%capture keeps displays
 _shown_bytes = 0
 
 
@@ -192,6 +194,14 @@ def add_named(bundle, mime, data):
         bundle.attempt(mime, lambda: data)
 
 
+def add_formatters(bundle, obj):
+    """Compared by identity: a class can define its own equality and hash."""
+    for mime, printers in tuple(formatters.items()):
+        found = [make for cls in mro_of(type(obj)) for known, make in tuple(printers.items()) if cls is known]
+        if found and mime != PLAIN:
+            bundle.attempt(mime, found[0], obj)
+
+
 def add_methods(bundle, obj):
     make = method_of(obj, "_repr_mimebundle_")
     if make:
@@ -217,6 +227,7 @@ def bundle_of(obj, room):
             cell.own_module("figures").add_figure(bundle, obj)
         else:
             add_data(bundle, obj)
+            add_formatters(bundle, obj)
             add_methods(bundle, obj)
     finally:
         sys.setrecursionlimit(depth)
@@ -262,7 +273,10 @@ def show_bundle(make):
     room = int(cell.limits["display_bytes"]) - _shown_bytes
     bundle = make(max(room, 0))
     _shown_bytes += room - bundle.room
-    send("display", bundle)
+    if captured is not None:
+        captured.append(bundle)
+    else:
+        send("display", bundle)
 
 
 def raw_bundle(parts, room):

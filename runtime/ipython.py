@@ -163,7 +163,7 @@ for _class in OBJECTS:
 
 
 class DisplayHandle:
-    """Names a display. What was sent cannot be changed: an update is another display."""
+    """Names a display. Each update is another display, since the caller has the first one already."""
 
     def __init__(self, display_id=None):
         import uuid
@@ -247,8 +247,13 @@ MODULES = {
     "IPython.core.display": DISPLAY,
     "IPython.core.display_functions": FUNCTIONS,
     "IPython.core.getipython": {"get_ipython": cell.get_ipython},
-    # matplotlib before 3.9.1 looks here for the window system of its backend.
+    # matplotlib before 3.9.1 looks here for the window system that its backend uses.
     "IPython.core.pylabtools": {"backend2gui": {}},
+    # sympy's init_printing() asks whether the shell is a terminal, and for images of formulas where LaTeX is missing.
+    "IPython.lib": {"__path__": []},
+    "IPython.lib.latextools": {"latex_to_png": lambda *_arguments, **_options: None},
+    "IPython.terminal": {"__path__": []},
+    "IPython.terminal.interactiveshell": {"TerminalInteractiveShell": type("TerminalInteractiveShell", (), {})},
 }  # fmt: skip
 
 
@@ -287,7 +292,7 @@ def find_spec(name):
 
 
 def adopt_display(module):
-    """Without a kernel the real ones print the repr of the object."""
+    """The real functions print the repr of an object if no kernel runs."""
     for name in ("display", "publish_display_data", "clear_output"):
         if hasattr(module, name):
             setattr(module, name, FUNCTIONS[name])

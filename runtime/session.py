@@ -6,6 +6,7 @@ dropped.
 """
 
 import _signal
+import builtins
 import posix
 import sys
 
@@ -111,7 +112,7 @@ def given_input():
 def compiled(job):
     """Return the program, an exception, or None if the code is incomplete."""
     if not job.is_typed or job.problem is not None:
-        return cell.compiled(job)
+        return with_notebook_lines(job, cell.compiled(job))
     import codeop
 
     cell.sources[job.name] = job.code
@@ -120,8 +121,21 @@ def compiled(job):
     try:
         program = compiler(job.code.decode(), job.name, "single")
     except BaseException as exc:
-        return exc
+        return with_notebook_lines(job, exc, compiler)
     return program and [program]
+
+
+def with_notebook_lines(job, program, compiler=None):
+    """A cell that is not Python may have notebook lines."""
+    if not cell.has_shell or not isinstance(program, SyntaxError) or program is job.problem:
+        return program
+    notebook = cell.own_module("notebook")
+    return notebook.typed(job, program, compiler) if compiler else notebook.compiled(job, program)
+
+
+def give_shell():
+    builtins.get_ipython = cell.get_ipython
+    cell.has_shell = True
 
 
 def execute(program, module, name, reserve):
@@ -233,6 +247,8 @@ def serve(task, module, reserve):
     files = cell.own_module("files")  # loaded before the code can change anything
     workspace = folder.encode("utf-8", "surrogateescape")
     before = runner.old_collections()
+    if not task.checked:  # the validator reads Python
+        give_shell()
     defer_interrupts()
     records.send(records.WARM)
     while True:

@@ -60,7 +60,7 @@ def make_test_user() -> None:
 ONE_USER = {
     f"test_{name}" for name in (
         "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b", "files",
-        "instructions", "mcp", "mcp_ask", "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials",
+        "instructions", "ipython", "mcp", "mcp_ask", "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials",
         "network_credentials_tls", "network_entries", "network_warm", "openapi", "packages", "policy", "python", "releases", "repl", "schema",
         "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_apis", "steps", "tools", "validator", "warm",
     )

@@ -169,7 +169,8 @@ print_help(struct repl *r, struct remit_error *err)
 	(void)err;
 	puts("Python, line by line, in a jail. Ctrl-C interrupts a cell, "
 	     "Ctrl-D exits.\n%reset  start a fresh jail, without variables, "
-	     "imports and files\n%help   show this help");
+	     "imports and files\n%help   show this help\n"
+	     "Other lines with %, ! or ? are notebook lines, as in Jupyter.");
 	fflush(stdout);
 	return 0;
 }
@@ -188,7 +189,7 @@ static const struct {
 	{ "%help", print_help },
 };
 
-/* Handle lines such as %reset. No line of Python begins with "%". */
+/* Handle lines such as %reset. Other lines that begin with "%" are cells. */
 static bool
 handle_command_word(struct repl *r, int *failed, struct remit_error *err)
 {
@@ -202,9 +203,7 @@ handle_command_word(struct repl *r, int *failed, struct remit_error *err)
 			r->cell.len = 0;
 			return true;
 		}
-	fprintf(stderr, "remit: unknown command; %%help lists all\n");
-	r->cell.len = 0;
-	return true;
+	return false;
 }
 
 static int

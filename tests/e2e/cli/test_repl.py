@@ -167,7 +167,7 @@ def test_repl_reset_gives_fresh_jail(repl):
     assert one.out("%reset") == ""
     assert "NameError" in one.out("x")
     assert "%reset" in one.out("%help")
-    assert "unknown command" in one.out("%nonsense")
+    assert "%nonsense is not known here" in one.out("%nonsense")
 
 
 def test_repl_continues_in_fresh_jail_after_jail_ended(repl):
@@ -235,3 +235,23 @@ def test_repl_misuse_is_error(any_remit):
     assert done.returncode == 2 and "--export" in done.stderr
     done = any_remit("repl", "--tier", "static")
     assert done.returncode == 125 and "nothing runs" in done.stderr
+
+
+def test_notebook_lines_can_be_typed(repl):
+    one = repl()
+    assert one.out("x = 5") == ""
+    assert "Type: int" in one.out("x?")
+    assert "subprocess_execution (--subprocess)" in one.out("!ls")
+    one.line("if x:")
+    one.line("    !ls", "... ")
+    one.line("", "... ")
+    one.until("subprocess_execution (--subprocess)")
+    assert one.out("%pwd") == "'/workspace'\n"
+    assert "Wall time" in one.out("%time y = x + 1")
+    assert one.out("y") == "6\n"
+    one.line("%%writefile a.txt")
+    one.line("text", "... ")
+    one.line("", "... ")
+    one.until("Writing a.txt")
+    assert one.out("open('a.txt').read()") == "'text\\n'\n"
+    assert "SyntaxError" in one.out("x x")

@@ -271,6 +271,20 @@ def test_execution_streams_its_lines(served):
         assert of(box.execute("a b"), "error")[0]["name"] == "SyntaxError"
 
 
+def test_notebook_lines_run(one):
+    with boxed(one) as box:
+        assert "".join(line["text"] for line in of(box.execute("    !pwd\n    %cd /tmp\n"), "stdout")) == "/workspace\n/tmp\n"
+        assert of(box.execute("%%bash\necho $((6 * 7))"), "stdout")[0]["text"] == "42\n"
+        shown = of(box.execute("from IPython.display import display, HTML\ndisplay(HTML('<b>'))"), "result")
+        assert [line.get("html") for line in shown] == ["<b>"]
+
+
+def test_notebook_line_that_starts_a_program_is_refused(served):
+    with boxed(served) as box:
+        (error,) = of(box.execute("!pwd"), "error")
+        assert error["name"] == "PermissionError" and "--subprocess" in error["value"]
+
+
 def test_deep_result_is_accepted_up_to_readable_depth(one):
     with boxed(one) as box:
         code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"

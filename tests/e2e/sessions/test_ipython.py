@@ -101,6 +101,30 @@ def test_matplotlib_works_after_ipython(any_remit):
     assert "image/png" in shown(result)[0]
 
 
+PLOTLY = """
+import plotly.graph_objects as go
+f = go.Figure(go.Bar(y=[1, 2]))
+f.show()
+f
+"""
+
+
+@pytest.mark.parametrize("is_cell", [False, True], ids=["program", "cell"])
+def test_plotly_figures_are_data(any_remit, is_cell):
+    """Without nbformat, which plotly wants where it finds a shell of IPython."""
+    policy = {"preset": "scientific", "python": str(venvs.framework("plotly"))}
+    if is_cell:
+        client = SessionClient(any_remit)
+        client.open(policy=policy)
+        result = client.run(PLOTLY)
+        client.leave()
+    else:
+        result = any_remit.json(PLOTLY, "--preset", "scientific", "--python", policy["python"])
+    (figure,) = shown(result)
+    assert figure["application/vnd.plotly.v1+json"]["data"][0]["y"] == [1, 2] and len(str(figure)) < 100_000
+    assert result["value"]["mime"]["application/vnd.plotly.v1+json"]["data"][0]["type"] == "bar"
+
+
 def test_cells_of_session_display(remit):
     client = SessionClient(remit)
     client.open(policy={"python": PYTHON})
