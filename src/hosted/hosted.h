@@ -237,6 +237,8 @@ void hosted_interrupt(struct hosted *r);
 void hosted_cancel(struct hosted *r, uint64_t number);
 /* Sets when the session expires, from now; 0: never. */
 void hosted_set_life(struct hosted *r, uint64_t life_ms);
+/* The same, unless the session already lives longer. */
+void hosted_extend_life(struct hosted *r, uint64_t life_ms);
 
 /* Called within the event `result` or `file` when the reply has been built:
    `bytes` of memory are needed for it from now on. Elsewhere it has no

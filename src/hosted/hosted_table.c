@@ -443,14 +443,38 @@ hosted_table_sweep(struct hosted_table *table)
 		artifact_store_sweep(table->artifacts);
 }
 
+/* Called with the lock held. */
+static void
+set_expiry(struct hosted *r, uint64_t life_ms, uint64_t expires_us)
+{
+	r->expires_ms = life_ms ? number_add(wall_ms(), life_ms) : 0;
+	r->expires_us = expires_us;
+}
+
+static uint64_t
+expiry_us(uint64_t life_ms)
+{
+	return life_ms ? number_add(loop_now_us(), number_mul(life_ms, 1000))
+		       : 0;
+}
+
 void
 hosted_set_life(struct hosted *r, uint64_t life_ms)
 {
 	pthread_mutex_lock(&r->table->lock);
-	r->expires_ms = life_ms ? number_add(wall_ms(), life_ms) : 0;
-	r->expires_us =
-		life_ms ? number_add(loop_now_us(), number_mul(life_ms, 1000))
-			: 0;
+	set_expiry(r, life_ms, expiry_us(life_ms));
+	pthread_mutex_unlock(&r->table->lock);
+}
+
+void
+hosted_extend_life(struct hosted *r, uint64_t life_ms)
+{
+	uint64_t until_us = expiry_us(life_ms);
+
+	pthread_mutex_lock(&r->table->lock);
+	/* 0 is never, which is later than any time. */
+	if (r->expires_us && (!until_us || until_us > r->expires_us))
+		set_expiry(r, life_ms, until_us);
 	pthread_mutex_unlock(&r->table->lock);
 }
 

@@ -75,8 +75,10 @@ post_connect(struct exchange *x)
 	if (e2b_parse_life(x->json, &life_ms, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
+		/* It only extends: another client may count on the time that
+		   it has set. */
 		if (json_is_number(json_object_get(x->json, "timeout")))
-			hosted_set_life(sb->hosted, life_ms);
+			hosted_extend_life(sb->hosted, life_ms);
 		reply_json(x, 200, e2b_made_json(sb));
 	}
 	sandbox_unref(sb);

@@ -132,7 +132,11 @@ def test_sandbox_is_created_and_deleted(served):
         assert info["state"] == "running" and info["memoryMB"] == 512 and info["diskSizeMB"] and info["cpuCount"]
         assert info["metadata"] == {"who": "me & you"} and not info["allowInternetAccess"]
         assert served.json("POST", f"{prefix}/sandboxes/{box}/connect", {"timeout": 1000})["sandboxID"] == box
-        assert served.json("GET", f"/sandboxes/{box}")["endAt"] > info["endAt"]
+        extended = served.json("GET", f"/sandboxes/{box}")["endAt"]
+        assert extended > info["endAt"]
+        # Connecting never shortens a life; a second client would end the first one's sandbox.
+        served.json("POST", f"{prefix}/sandboxes/{box}/connect", {"timeout": 5})
+        assert served.json("GET", f"/sandboxes/{box}")["endAt"] == extended
         assert served.request("POST", f"{prefix}/sandboxes/{box}/timeout", {"timeout": 300})[0] == 204
         assert served.json("GET", f"/sandboxes/{box}")["endAt"] < info["endAt"]
         assert served.json("GET", f"{prefix}/sandboxes/{box}/metrics") == []
