@@ -73,7 +73,8 @@ route_find(const struct route_table *tables, const struct exchange *x,
 			if (!route_matches(r->pattern, path, params, count) ||
 			    (r->applies && !r->applies(x)))
 				continue;
-			if (!strcmp(r->method, is_head ? "GET" : method))
+			if (!strcmp(r->method, is_head ? "GET" : method) ||
+			    !strcmp(r->method, "*"))
 				return r;
 			note_method(allowed, r->method);
 		}

@@ -30,7 +30,7 @@ struct route_query {
 };
 
 struct route {
-	const char *method; /* GET also answers HEAD */
+	const char *method; /* GET also answers HEAD; "*" matches all */
 	/* "/v1/runs/{id}/artifacts/{path...}": a name in braces matches one
 	   segment; with dots it matches the rest of the path, which may be
 	   empty. */
@@ -47,6 +47,9 @@ struct route {
 	/* If not NULL, called before the body is read. Returns false after
 	   it has sent a refusal. */
 	bool (*admits)(struct exchange *x);
+	/* If not NULL, replies with errors that are found before `serve` is
+	   called, in the form that clients of this API parse. */
+	void (*fail)(struct exchange *x, int status, const char *message);
 	bool while_draining; /* also answered during shutdown */
 	/* If not NULL, whether the row applies to this request (by host
 	   name, header or port). If not, the search continues with later

@@ -481,6 +481,10 @@ reply_fail(struct exchange *x, int status, const char *code, const char *fmt,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
+	if (x->route && x->route->fail) {
+		x->route->fail(x, status, message);
+		return;
+	}
 	reply_json(x, status,
 		   json_pack("{s:{s:s, s:o, s:s, s:s}}", "error", "code", code,
 			     "message", text_to_json(message, strlen(message)),

@@ -9,6 +9,7 @@ const char foreign_sentence[] =
 	"\"remit serve\" has the APIs of " FOREIGN_NAMES " as well.";
 
 const struct route *const foreign_routes[FOREIGN_TABLES + 1] = {
+	e2b_absent_routes, /* searched last */
 	e2b_control_routes,
 	e2b_code_routes,
 	e2b_file_routes,

@@ -15,7 +15,7 @@ struct server;
 
 #define FOREIGN_NAMES "E2B, SandboxFusion and Piston"
 
-#define FOREIGN_TABLES 6
+#define FOREIGN_TABLES 7
 
 extern const bool foreign_is_built;
 /* A sentence about it for users. */

@@ -281,16 +281,17 @@ refuse_sandbox(struct exchange *x)
 			 what);
 }
 
-#define SANDBOX(verb, path, what, has)                             \
-	{                                                          \
-		.method = (verb),                                  \
-		.pattern = "/sandboxes" path,                      \
-		.serve = (what),                                   \
-		.body = (has),                                     \
-	},                                                         \
-	{                                                          \
-		.method = (verb), .pattern = "/v2/sandboxes" path, \
-		.serve = (what), .body = (has),                    \
+#define SANDBOX(verb, path, what, has)                                 \
+	{                                                              \
+		.method = (verb),                                      \
+		.pattern = "/sandboxes" path,                          \
+		.serve = (what),                                       \
+		.body = (has),                                         \
+		.fail = e2b_fail_text,                                 \
+	},                                                             \
+	{                                                              \
+		.method = (verb), .pattern = "/v2/sandboxes" path,     \
+		.serve = (what), .body = (has), .fail = e2b_fail_text, \
 	}
 
 const struct route e2b_control_routes[] = {

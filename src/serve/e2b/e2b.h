@@ -15,6 +15,8 @@
 struct e2b;
 struct server;
 
+/* Paths of E2B's API that do not exist here. Search it after the others. */
+extern const struct route e2b_absent_routes[];
 extern const struct route e2b_control_routes[];
 extern const struct route e2b_code_routes[];
 extern const struct route e2b_file_routes[];

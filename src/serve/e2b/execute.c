@@ -371,6 +371,7 @@ const struct route e2b_code_routes[] = {
 		.body = BODY_JSON,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{
 		.method = "GET",
@@ -378,6 +379,7 @@ const struct route e2b_code_routes[] = {
 		.serve = get_health,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 		.while_draining = true,
 	},
 	{
@@ -386,6 +388,7 @@ const struct route e2b_code_routes[] = {
 		.serve = e2b_get_contexts,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{
 		.method = "POST",
@@ -394,6 +397,7 @@ const struct route e2b_code_routes[] = {
 		.body = BODY_MAYBE,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{
 		.method = "POST",
@@ -402,6 +406,7 @@ const struct route e2b_code_routes[] = {
 		.body = BODY_MAYBE,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{
 		.method = "DELETE",
@@ -410,6 +415,7 @@ const struct route e2b_code_routes[] = {
 		.body = BODY_MAYBE,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{ 0 },
 };

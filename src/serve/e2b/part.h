@@ -60,6 +60,8 @@ struct e2b {
 /* Replies {"code": status, "message": ...}. */
 void e2b_fail(struct exchange *x, int status, const char *fmt, ...)
 	printf_like(3, 4);
+/* The same for `fail` of routes. */
+void e2b_fail_text(struct exchange *x, int status, const char *message);
 /* The same for an error of the library. */
 void e2b_error(struct exchange *x, const struct remit_error *err);
 /* Sends a line of NDJSON and frees it. Non-ASCII characters are escaped, since

@@ -53,19 +53,26 @@ check_unsupported(const json_t *body, struct remit_error *err)
 	return 0;
 }
 
-static int
-check_template(const json_t *body, struct remit_error *err)
+bool
+e2b_is_template(const char *name)
 {
 	static const char *const known[] = { "base", "code-interpreter-v1",
 					     "code-interpreter-beta" };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(name, known[i]))
+			return true;
+	return false;
+}
+
+static int
+check_template(const json_t *body, struct remit_error *err)
+{
 	const char *name =
 		json_string_value(json_object_get(body, "templateID"));
 
-	if (!name)
+	if (!name || e2b_is_template(name))
 		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (!strcmp(name, known[i]))
-			return 0;
 	return refuse_member(err, "templateID",
 			     "the only template here is code-interpreter-v1: "
 			     "the server's own interpreter and packages");

@@ -23,5 +23,7 @@ int e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
 		    const struct list *hosts,
 		    struct remit_error *err) must_check;
 void e2b_policy_free(struct e2b_policy *p);
+/* Whether clients may name this template. */
+bool e2b_is_template(const char *name);
 
 #endif

@@ -254,6 +254,7 @@ post_update(struct exchange *x)
 		.is_open = true,                                       \
 		.body_max = (has) == BODY_BYTES ? E2B_MESSAGE_MAX : 0, \
 		.admits = e2b_admits,                                  \
+		.fail = e2b_fail_text,                                 \
 	}
 
 const struct route e2b_process_routes[] = {

@@ -496,6 +496,12 @@ e2b_fail(struct exchange *x, int status, const char *fmt, ...)
 }
 
 void
+e2b_fail_text(struct exchange *x, int status, const char *message)
+{
+	e2b_fail(x, status, "%s", message);
+}
+
+void
 e2b_error(struct exchange *x, const struct remit_error *err)
 {
 	static const int replies[] = {

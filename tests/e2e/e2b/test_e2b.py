@@ -145,6 +145,44 @@ def test_sandbox_is_created_and_deleted(served):
             assert served.json(method, f"/sandboxes/{box}{path}", None if method == "GET" else {}, status=404)["code"] == 404
 
 
+@pytest.mark.parametrize(
+    "method, path, status, words",
+    [
+        ("GET", "/templates/aliases/elsewhere", 404, "no template elsewhere"),
+        ("GET", "/templates", 404, "templates"),
+        ("POST", "/v3/templates", 404, "templates"),
+        ("PATCH", "/v2/templates/x/builds/y", 404, "templates"),
+        ("GET", "/snapshots", 404, "stored"),
+        ("POST", "/volumes", 404, "--mount"),
+        ("DELETE", "/secrets/x", 404, "network.rules"),
+        ("GET", "/sandboxes/x/logs", 404, "part of E2B"),
+        ("PUT", "/v2/sandboxes", 404, "part of E2B"),
+        ("POST", "/sandboxes/x/timeout", 415, "application/json"),
+    ],
+)
+def test_control_plane_errors_have_e2b_form(one, method, path, status, words):
+    """The clients read "code" and "message", and break where these are missing."""
+    body = b"[]" if method == "POST" else None
+    for token, got, text in (("", status, words), ("wrong", 401, "key")):
+        answered, _, reply = one.request(method, path, body, {"Content-Type": "text/plain"}, token=token or one.token)
+        doc = json.loads(reply)
+        assert (answered, doc["code"]) == (got, got) and text in doc["message"] and len(doc) == 2, reply
+
+
+def test_known_templates_exist(one):
+    for name in ("base", "code-interpreter-v1"):
+        assert one.json("GET", f"/templates/aliases/{name}") == {"templateID": name, "public": False}
+
+
+def test_sandbox_errors_have_e2b_form(one):
+    with boxed(one) as box:
+        for method, path in (("POST", "/filesystem.Filesystem/Copy"), ("POST", "/process.Process/Freeze"), ("PATCH", "/contexts/main"), ("GET", "/envs"), ("GET", "/process.Process/List")):
+            assert box.json(method, path, status=404)["code"] == 404, path
+            assert box.json(method, path, status=401, headers={"X-Access-Token": "wrong"})["code"] == 401, path
+        for body in (b"[1]", b"{"):
+            assert box.json("POST", "/execute", body, status=400, headers={"Content-Type": "application/json"})["code"] == 400
+
+
 def test_sandboxes_are_listed_in_pages_and_by_metadata(served):
     with boxed(served, metadata={"n": "1"}) as a, boxed(served, metadata={"n": "2", "x": "="}) as b:
         assert {s["sandboxID"] for s in served.json("GET", "/v2/sandboxes")} == {a.id, b.id}

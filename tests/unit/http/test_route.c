@@ -31,6 +31,8 @@ static const struct route rows[] = {
 	{ .method = "GET",
 	  .pattern = "/f/{id}/{path...}",
 	  .serve = serve_nothing },
+	{ .method = "GET", .pattern = "/w/x", .serve = serve_nothing },
+	{ .method = "*", .pattern = "/w/{path...}", .serve = serve_nothing },
 	{ 0 },
 };
 static const struct route_table table = { .rows = rows };
@@ -100,6 +102,18 @@ parameter_matches_one_segment_or_the_rest(void **state)
 }
 
 static void
+star_matches_methods_without_earlier_row(void **state)
+{
+	(void)state;
+	assert_int_equal(find_row("GET", "/w/x"), 6);
+	assert_int_equal(find_row("HEAD", "/w/x"), 6);
+	assert_int_equal(find_row("PUT", "/w/x"), 7);
+	assert_int_equal(find_row("GET", "/w/y/z"), 7);
+	assert_int_equal(find_row("BREW", "/w/"), 7);
+	assert_int_equal(find_row("GET", "/w"), -1);
+}
+
+static void
 assert_decoded(const char *text, bool plus, const char *want)
 {
 	char *got = route_decode(text, strlen(text), plus);
@@ -133,6 +147,7 @@ main(void)
 		cmocka_unit_test(path_finds_exactly_its_row),
 		cmocka_unit_test(unknown_method_reports_the_allowed_ones),
 		cmocka_unit_test(parameter_matches_one_segment_or_the_rest),
+		cmocka_unit_test(star_matches_methods_without_earlier_row),
 		cmocka_unit_test(malformed_percent_encoding_is_rejected),
 	};
 

@@ -307,6 +307,7 @@ post_file(struct exchange *x)
 		.body = BODY_JSON,                         \
 		.is_open = true,                           \
 		.admits = e2b_admits,                      \
+		.fail = e2b_fail_text,                     \
 	}
 
 const struct route e2b_file_routes[] = {
@@ -316,6 +317,7 @@ const struct route e2b_file_routes[] = {
 		.serve = get_file,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{
 		.method = "POST",
@@ -324,6 +326,7 @@ const struct route e2b_file_routes[] = {
 		.body = BODY_BYTES,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	FILESYSTEM("Stat", e2b_stat),
 	FILESYSTEM("ListDir", e2b_list_dir),
@@ -341,6 +344,7 @@ const struct route e2b_file_routes[] = {
 		.body_max = E2B_MESSAGE_MAX,
 		.is_open = true,
 		.admits = e2b_admits,
+		.fail = e2b_fail_text,
 	},
 	{ 0 },
 };
