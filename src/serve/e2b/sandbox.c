@@ -280,18 +280,19 @@ write_signature(const char *signed_text)
 }
 
 static bool
-is_past(const char *expiry)
+signature_is_expired(const struct exchange *x)
 {
+	const char *expiry = exchange_query(x, "signature_expiration");
 	uint64_t at;
 
 	return expiry &&
 	       (number_parse(&at, expiry) < 0 || at < (uint64_t)time(NULL));
 }
 
-/* Whether this is a request for /files with a valid signature for this
-   token. */
+/* Whether this is a request for /files that was signed with this token. The
+   signature may have expired. */
 static bool
-e2b_signature_is_right(const struct exchange *x, const char *token)
+is_signed_with(const struct exchange *x, const char *token)
 {
 	const char *given = exchange_query(x, "signature");
 	const char *path = exchange_query(x, "path");
@@ -302,7 +303,7 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	unsigned differs = 0;
 
 	if (!given || strncmp(given, "v1_", 3) != 0 ||
-	    strcmp(x->path, "/files") != 0 || is_past(expiry))
+	    strcmp(x->path, "/files") != 0)
 		return false;
 	/* Colons separate the parts of the signed text, and a path may contain
 	   some. If the user could contain one too, the same text could be
@@ -319,6 +320,18 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	for (size_t i = 0; right[i]; i++)
 		differs |= (unsigned char)(right[i] ^ given[3 + i]);
 	return !differs;
+}
+
+/* Why a request without a valid token is refused, in E2B's words where it has
+   some. */
+static const char *
+refusal_reason(const struct exchange *x, const struct sandbox *sb)
+{
+	if (!exchange_query(x, "signature"))
+		return "the sandbox's token is wrong or missing";
+	return sb && is_signed_with(x, sb->token)
+		       ? "signature is already expired"
+		       : "invalid signature";
 }
 
 /* ---- access ---- */
@@ -344,7 +357,7 @@ sandbox_may_use(const struct exchange *x, const struct sandbox *sb)
 	return is_token(sb, exchange_header(x, "x-access-token")) ||
 	       is_token(sb, exchange_header(x, "e2b-traffic-access-token")) ||
 	       (is_debug_port(x) && !strcmp(sb->id, SANDBOX_DEBUG_ID)) ||
-	       e2b_signature_is_right(x, sb->token);
+	       (is_signed_with(x, sb->token) && !signature_is_expired(x));
 }
 
 /* E2B's proxies send this for a missing sandbox: clients conclude that it was
@@ -370,7 +383,7 @@ id_of_signature(struct exchange *x, char id[HOSTED_ID_SIZE])
 		return;
 	all = sandbox_all(x, &count);
 	for (size_t i = 0; i < count; i++) {
-		if (e2b_signature_is_right(x, all[i]->token))
+		if (is_signed_with(x, all[i]->token))
 			memcpy(id, all[i]->id, HOSTED_ID_SIZE);
 		sandbox_unref(all[i]);
 	}
@@ -386,6 +399,10 @@ e2b_find(struct exchange *x)
 	wanted_id(x, id);
 	if (!id[0])
 		id_of_signature(x, id);
+	if (!id[0] && exchange_query(x, "signature")) {
+		e2b_fail(x, 401, "%s", refusal_reason(x, NULL));
+		return NULL;
+	}
 	if (!id[0]) {
 		e2b_fail(x, 400,
 			 "the request names no sandbox: neither the header "
@@ -398,7 +415,7 @@ e2b_find(struct exchange *x)
 	if (sb && sandbox_may_use(x, sb))
 		return sb;
 	if (sb)
-		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
+		e2b_fail(x, 401, "%s", refusal_reason(x, sb));
 	else
 		reply_not_found(x, id);
 	sandbox_unref(sb);

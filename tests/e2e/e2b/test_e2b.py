@@ -562,7 +562,12 @@ def test_signed_addresses_need_no_token(served):
         for method, path in wrong:
             for headers in ({}, {"E2b-Sandbox-Id": box.id}):
                 body = form(("x", b"changed")) if method == "POST" else (None, {})
-                assert served.request(method, path, body[0], {**headers, **body[1]}, token="")[0] in (400, 401), path
+                words = "signature is already expired" if "expiration" in path else "invalid signature"
+                status, _, text = served.request(method, path, body[0], {**headers, **body[1]}, token="")
+                assert (status, json.loads(text)) == (401, {"code": 401, "message": words}), path
+        # A forged signature is never reported as expired
+        forged = f"/files?path=x&signature={signature('x', 'read', '', 'wrong', past)}&signature_expiration={past}"
+        assert b"invalid signature" in served.request("GET", forged, token="")[2]
         assert box.request("GET", "/files?path=x")[2] == b"signed"
 
 
