@@ -457,6 +457,11 @@ struct remit_file_entry {
 	unsigned long long size;
 	long long modified_ns; /* since 1970 */
 	const char *target;    /* of a symbolic link, else NULL */
+	/* What a symbolic link leads to, absolute, through all further links;
+	   NULL if it leads nowhere, or the entry is not a link. */
+	const char *resolved;
+	enum remit_file_type resolved_type; /* 0 without `resolved` */
+	unsigned resolved_mode;
 };
 
 struct remit_file_answer {

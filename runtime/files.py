@@ -7,7 +7,7 @@ has no effect here. The answers are claims nevertheless.
 
 from posix import (
     O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
-    close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, unlink, write,
+    close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, unlink, write,
 )  # fmt: skip
 
 import records
@@ -15,8 +15,10 @@ import records
 PIECE = 64 * 1024
 LIST_MAX = 10000
 LIST_BYTES = 32 * 1024 * 1024
+# As in the kernel.
+LINKS_MAX = 40
 # Numbers of errno, which not every session needs to import.
-EIO, ENOMEM, EBUSY, EISDIR, EINVAL = 5, 12, 16, 21, 22
+EIO, ENOMEM, EBUSY, EISDIR, EINVAL, ELOOP = 5, 12, 16, 21, 22, 40
 # Bits of st_mode: the type of a file.
 KIND, REGULAR, FOLDER, LINK = 0o170000, 0o100000, 0o040000, 0o120000
 KINDS = {REGULAR: b"file", FOLDER: b"folder", LINK: b"link"}
@@ -49,6 +51,7 @@ class Task:
         words = payload.split(b"\0")
         values = dict(zip(words[0::2], words[1::2]))
         self.operation = values[b"op"]
+        self.workspace = workspace
         self.place = Place(values[b"path"], workspace)
         self.to = Place(values[b"to"], workspace)
         self.missing = int(values[b"bytes"])
@@ -67,13 +70,48 @@ class Task:
             yield data
 
 
-def entry(name, path, found):
+def follow(path):
+    """Return the path of a file without links in it."""
+    done, rest, links = b"", path.split(b"/")[::-1], LINKS_MAX
+    while rest and links:
+        part = rest.pop()
+        if part == b"..":
+            done = done[: done.rfind(b"/")]
+        elif part not in (b"", b"."):
+            found = done + b"/" + part
+            if lstat(found).st_mode & KIND != LINK:
+                done = found
+                continue
+            links -= 1
+            target = readlink(found)
+            if target[:1] == b"/":
+                done = b""
+            rest += target.split(b"/")[::-1]
+    if rest:
+        raise OSError(ELOOP, "too many links")
+    return done or b"/"
+
+
+def resolved(path, workspace):
+    """Describe what a link leads to, as records; none if it leads nowhere."""
+    try:
+        found, path = stat_followed(path), follow(path)
+    except OSError:
+        return b""
+    if path == workspace or path.startswith(workspace + b"/"):
+        path = b"/workspace" + path[len(workspace) :]
+    return b"resolved\0%b\0resolved_type\0%b\0resolved_mode\0%d\0" % (path, KINDS.get(found.st_mode & KIND, b"other"), found.st_mode & 0o7777)
+
+
+def entry(task, name, path, found):
     """Describe a file as records, as src/client/files/file_task.h expects them."""
     kind = found.st_mode & KIND
     text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0" % (
         name, KINDS.get(kind, b"other"), found.st_mode & 0o7777, found.st_size, max(found.st_mtime_ns, 0),
     )  # fmt: skip
-    return text + b"target\0%b\0" % readlink(path) if kind == LINK else text
+    if kind == LINK:
+        text += b"target\0%b\0" % readlink(path) + resolved(path, task.workspace)
+    return text
 
 
 def make_folders(path):
@@ -110,7 +148,7 @@ def read(task):
             records.put(records.frame(records.FILE_BYTES, data))
             at += len(data)
             left -= len(data)
-        return entry(task.place.name, task.place.path, fstat(fd))
+        return entry(task, task.place.name, task.place.path, fstat(fd))
     finally:
         close(fd)
 
@@ -124,13 +162,13 @@ def replace(task):
         for data in task.pieces():
             while data:
                 data = data[write(fd, data) :]
-        return entry(task.place.name, task.place.path, fstat(fd))
+        return entry(task, task.place.name, task.place.path, fstat(fd))
     finally:
         close(fd)
 
 
 def stat(task):
-    return entry(task.place.name, task.place.path, lstat(task.place.path))
+    return entry(task, task.place.name, task.place.path, lstat(task.place.path))
 
 
 def make(task):
@@ -172,7 +210,7 @@ def list_folder(task):
     while rest:
         one, name, depth = rest.pop()
         try:
-            text = entry(name, one.path, one.stat(follow_symlinks=False))
+            text = entry(task, name, one.path, one.stat(follow_symlinks=False))
         except FileNotFoundError:  # a thread of the code has removed it
             continue
         size += len(text)

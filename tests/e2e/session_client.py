@@ -64,7 +64,10 @@ class FileTask(c.Structure):
 
 
 class FileEntry(c.Structure):
-    _fields_ = [("path", c.c_char_p), ("type", c.c_int), ("mode", c.c_uint), ("size", c.c_ulonglong), ("modified_ns", c.c_longlong), ("target", c.c_char_p)]
+    _fields_ = [
+        ("path", c.c_char_p), ("type", c.c_int), ("mode", c.c_uint), ("size", c.c_ulonglong), ("modified_ns", c.c_longlong), ("target", c.c_char_p),
+        ("resolved", c.c_char_p), ("resolved_type", c.c_int), ("resolved_mode", c.c_uint),
+    ]  # fmt: skip
 
 
 class FileAnswer(c.Structure):
@@ -157,7 +160,8 @@ class Library:
         reply = answer.contents
         entries = [
             {"path": os.fsdecode(e.path), "type": FILE_TYPES[e.type], "mode": e.mode, "size": e.size, "modified_ns": e.modified_ns,
-             "target": e.target and os.fsdecode(e.target)}
+             "target": e.target and os.fsdecode(e.target),
+             "resolved": e.resolved and [os.fsdecode(e.resolved), FILE_TYPES[e.resolved_type], e.resolved_mode]}
             for e in reply.entries[: reply.entry_count]
         ]  # fmt: skip
         content = c.string_at(reply.bytes, reply.len) if reply.bytes else b""

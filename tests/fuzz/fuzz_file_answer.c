@@ -23,7 +23,10 @@ check_answer(const struct remit_file_answer *a, size_t size)
 
 		must(strlen(e->path) <= size);
 		must(!e->target || strlen(e->target) <= size);
+		must(!e->resolved || strlen(e->resolved) <= size);
 		must(e->type <= REMIT_FILE_IS_OTHER && e->mode <= 07777);
+		must(e->resolved_type <= REMIT_FILE_IS_OTHER &&
+		     e->resolved_mode <= 07777);
 	}
 }
 

@@ -142,7 +142,7 @@ file_answer_add(struct file_answer *a, const struct frame *f,
 /* ---- entries ---- */
 
 static int
-read_type(struct remit_file_entry *e, const char *value)
+read_type(enum remit_file_type *to, const char *value)
 {
 	static const char *const types[] = {
 		[REMIT_FILE_IS_REGULAR] = "file",
@@ -153,7 +153,7 @@ read_type(struct remit_file_entry *e, const char *value)
 
 	for (size_t i = 1; i < ARRAY_LEN(types); i++)
 		if (!strcmp(value, types[i])) {
-			e->type = (enum remit_file_type)i;
+			*to = (enum remit_file_type)i;
 			return 0;
 		}
 	return -1;
@@ -166,9 +166,15 @@ read_attribute(struct remit_file_entry *e, const struct record *r)
 	uint64_t number;
 
 	if (!strcmp(r->key, "type"))
-		return read_type(e, r->value);
+		return read_type(&e->type, r->value);
+	if (!strcmp(r->key, "resolved_type"))
+		return read_type(&e->resolved_type, r->value);
 	if (!strcmp(r->key, "target")) {
 		e->target = r->value;
+		return 0;
+	}
+	if (!strcmp(r->key, "resolved")) {
+		e->resolved = r->value;
 		return 0;
 	}
 	if (number_parse(&number, r->value) < 0)
@@ -177,6 +183,8 @@ read_attribute(struct remit_file_entry *e, const struct record *r)
 		e->size = number;
 	else if (!strcmp(r->key, "mode"))
 		e->mode = (unsigned)number & 07777;
+	else if (!strcmp(r->key, "resolved_mode"))
+		e->resolved_mode = (unsigned)number & 07777;
 	else if (!strcmp(r->key, "modified") && number <= INT64_MAX)
 		e->modified_ns = (long long)number;
 	else

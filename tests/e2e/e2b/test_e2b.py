@@ -594,6 +594,23 @@ def test_filesystem_service_handles_its_requests(served):
         assert call("MakeDir", 403, path="/usr/x")["code"] == "permission_denied"
 
 
+def test_link_is_described_by_its_target(served):
+    with boxed(served) as box:
+        box.execute("import os\nos.mkdir('d')\nopen('d/f', 'w').close()\nos.chmod('d/f', 0o640)\nos.symlink('f', 'd/l')\nos.symlink('d', 'e')\nos.symlink('nowhere', 'n')")
+
+        def stat(path: str) -> dict:
+            return box.json("POST", "/filesystem.Filesystem/Stat", {"path": path})["entry"]
+
+        link = stat("d/l")
+        assert (link["type"], link["symlinkTarget"], link["isSymlink"]) == ("FILE_TYPE_FILE", "/workspace/d/f", True)
+        assert (link["mode"], link["permissions"], link["path"]) == (0o640, "Lrwxrwxrwx", "/workspace/d/l")
+        assert (stat("e")["type"], stat("e")["symlinkTarget"]) == ("FILE_TYPE_DIRECTORY", "/workspace/d")
+        assert (stat("n")["type"], stat("n")["symlinkTarget"], stat("n")["mode"]) == ("FILE_TYPE_UNSPECIFIED", "nowhere", 0)
+        assert "symlinkTarget" not in stat("d/f") and "isSymlink" not in stat("d/f")
+        found = {e["name"]: e["type"] for e in box.json("POST", "/filesystem.Filesystem/ListDir", {"path": "."})["entries"]}
+        assert found == {"d": "FILE_TYPE_DIRECTORY", "e": "FILE_TYPE_DIRECTORY", "n": "FILE_TYPE_UNSPECIFIED"}
+
+
 def test_watchers_are_polled_and_limited_in_number(one):
     with boxed(one) as box:
 

@@ -92,6 +92,7 @@ def test_folders_are_listed_made_moved_and_removed(client):
     assert (one["type"], one["size"], one["mode"]) == ("file", 5, 0o640) and abs(one["modified_ns"] / 1e9 - time.time()) < 100, one
     link = client.request("file", op="stat", path="a/link")["entries"][0]
     assert (link["type"], link["target"]) == ("link", "one")
+    assert link["resolved"] == ["/workspace/a/one", "file", 0o640] and one["resolved"] is None
     assert client.request("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
     assert "failed" not in client.request("file", op="move", path="a", to="z/y")
     assert names(client, "z/y/b") == ["/workspace/z/y/b/c", "/workspace/z/y/b/two"]
@@ -99,6 +100,37 @@ def test_folders_are_listed_made_moved_and_removed(client):
     assert names(client, ".") == []
     assert errno_of(client, "remove", "z") == errno.ENOENT
     assert errno_of(client, "list", "z") == errno.ENOENT
+
+
+def test_links_are_resolved_unless_circular(client):
+    client.open(policy=policy())
+    client.run("""
+import os
+os.makedirs('d/deep')
+open('d/f', 'w').close()
+os.chmod('d/deep', 0o700)
+os.symlink('d', 'folder')
+os.symlink('folder/../folder/./deep', 'through')
+os.symlink(os.path.abspath('d/f'), 'absolute')
+os.symlink('absolute', 'twice')
+os.symlink('nowhere', 'dangling')
+os.symlink('round', 'round')
+os.symlink('x' * 200 + '/..', 'long')
+os.lstat = os.readlink = os.stat = None  # what code replaces does not matter
+""")
+    wanted = {
+        "absolute": ["/workspace/d/f", "file", 0o644],
+        "dangling": None,
+        "folder": ["/workspace/d", "folder", 0o755],
+        "long": None,
+        "round": None,
+        "through": ["/workspace/d/deep", "folder", 0o700],
+        "twice": ["/workspace/d/f", "file", 0o644],
+    }
+    listed = {e["path"].removeprefix("/workspace/"): e["resolved"] for e in client.request("file", op="list", path=".")["entries"] if e["type"] == "link"}
+    assert listed == wanted
+    for name, found in wanted.items():
+        assert client.request("file", op="stat", path=name)["entries"][0]["resolved"] == found, name
 
 
 def test_file_names_are_bytes(cold):

@@ -13,9 +13,10 @@
 #define ONE                 \
 	"path\0/workspace/" \
 	"a\0type\0file\0mode\000416\0size\0005\0modified\00012\0"
-#define LINK      \
-	"path\0/" \
-	"l\0type\0link\0mode\000511\0size\0001\0modified\0000\0target\0a\0"
+#define LINK                                                                \
+	"path\0/"                                                           \
+	"l\0type\0link\0mode\000511\0size\0001\0modified\0000\0target\0a\0" \
+	"resolved\0/workspace/a\0resolved_type\0file\0resolved_mode\000416\0"
 
 /* Add a frame to the answer. */
 static void
@@ -73,6 +74,10 @@ file_answer_has_the_sent_bytes_and_entries(void **state)
 		0);
 	assert_int_equal(a->entry_count, 2);
 	assert_string_equal(a->entries[1].target, "a");
+	assert_string_equal(a->entries[1].resolved, "/workspace/a");
+	assert_int_equal(a->entries[1].resolved_type, REMIT_FILE_IS_REGULAR);
+	assert_int_equal(a->entries[1].resolved_mode, 416);
+	assert_null(a->entries[0].resolved);
 	assert_int_equal(a->truncated, 1);
 	assert_null(a->bytes);
 	remit_file_answer_free(a);
@@ -107,6 +112,8 @@ malformed_file_answer_breaks_the_protocol(void **state)
 		N("size\0001\0"),
 		N("path\0a\0colour\0red\0"),
 		N("path\0a\0type\0socket\0"),
+		N("path\0a\0resolved_type\0socket\0"),
+		N("path\0a\0resolved_mode\0-1\0"),
 		N("path\0a\0size\0-1\0"),
 		N("path\0a\0modified\00018446744073709551615\0"),
 		N("path\0a"),

@@ -107,23 +107,46 @@ last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static void
+add_link(json_t *doc, const struct remit_file_entry *e)
+{
+	const char *target = e->resolved ? e->resolved
+			     : e->target ? e->target
+					 : "";
+
+	json_object_set_new(doc, "symlinkTarget",
+			    text_to_json(target, strlen(target)));
+	/* Newer clients report a link by this, and older ones ignore it. */
+	json_object_set_new(doc, "isSymlink", json_true());
+}
+
 json_t *
 filing_entry(const struct remit_file_entry *e)
 {
+	/* A session that lies may send no type, or a link to a link. */
 	static const char *const types[] = {
+		[0] = "FILE_TYPE_UNSPECIFIED",
+		[REMIT_FILE_IS_LINK] = "FILE_TYPE_UNSPECIFIED",
 		[REMIT_FILE_IS_REGULAR] = "FILE_TYPE_FILE",
 		[REMIT_FILE_IS_FOLDER] = "FILE_TYPE_DIRECTORY",
-		[REMIT_FILE_IS_LINK] = "FILE_TYPE_SYMLINK",
 		[REMIT_FILE_IS_OTHER] = "FILE_TYPE_UNSPECIFIED",
 	};
 	static const char bits[] = "rwxrwxrwx";
 	char permissions[11], size[24], time_text[48], day[32];
 	time_t seconds = (time_t)(e->modified_ns / 1000000000);
 	const char *name = last_part(e->path);
+	bool is_link = e->type == REMIT_FILE_IS_LINK;
+	/* A link has the type and the mode of what it leads to. */
+	enum remit_file_type type = !is_link	  ? e->type
+				    : e->resolved ? e->resolved_type
+						  : REMIT_FILE_IS_OTHER;
+	unsigned mode = is_link ? e->resolved_mode : e->mode;
 	struct tm utc;
 	json_t *doc;
 
-	permissions[0] = e->type == REMIT_FILE_IS_FOLDER ? 'd' : '-';
+	permissions[0] = e->type == REMIT_FILE_IS_FOLDER ? 'd'
+			 : is_link			 ? 'L'
+							 : '-';
 	for (int i = 0; i < 9; i++)
 		permissions[1 + i] = e->mode & (256u >> i) ? bits[i] : '-';
 	permissions[10] = '\0';
@@ -132,15 +155,14 @@ filing_entry(const struct remit_file_entry *e)
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(time_text, sizeof(time_text), "%s.%09lldZ", day,
 		 e->modified_ns % 1000000000);
-	doc = json_pack(
-		"{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s}", "name",
-		text_to_json(name, strlen(name)), "type", types[e->type],
-		"path", text_to_json(e->path, strlen(e->path)), "size", size,
-		"mode", (int)e->mode, "permissions", permissions, "owner",
-		"user", "group", "user", "modifiedTime", time_text);
-	if (doc && e->target)
-		json_object_set_new(doc, "symlinkTarget",
-				    text_to_json(e->target, strlen(e->target)));
+	doc = json_pack("{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s}", "name",
+			text_to_json(name, strlen(name)), "type", types[type],
+			"path", text_to_json(e->path, strlen(e->path)), "size",
+			size, "mode", (int)mode, "permissions", permissions,
+			"owner", "user", "group", "user", "modifiedTime",
+			time_text);
+	if (doc && is_link)
+		add_link(doc, e);
 	return doc;
 }
 
