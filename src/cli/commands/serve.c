@@ -16,6 +16,7 @@
 #include "keeper/packages/install.h"
 #include "keeper/packages/package_layer_prune.h"
 #include "keeper/pool/pool.h"
+#include "policy/plan/plan.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"
 #include "serve/compat/oneshot.h"
@@ -382,6 +383,42 @@ warn_of_sum(const struct serve_call *c)
 		needed, machine);
 }
 
+static int
+check_policy(const struct policy *policy, struct remit_error *err)
+{
+	own(site) struct site site = { 0 };
+	own(plan) struct plan plan = { 0 };
+	struct plan_job job = { 0 };
+
+	if (site_find_host(&site, err) < 0 ||
+	    site_find_interpreter(&site, policy->python, err) < 0)
+		return -1;
+	return plan_build(&plan, policy, &job, &site.host, &site.interpreter,
+			  err);
+}
+
+/* A policy that cannot be kept on this machine would refuse every request
+   later, so it is refused before the server starts. Call it while there is one
+   thread: finding the interpreter forks. */
+static int
+check_policies(const struct serve_call *c, struct remit_error *err)
+{
+	const struct key *all = c->keys.all;
+
+	for (size_t i = 0; i < c->keys.count; i++) {
+		/* Most keys have the server's policy. */
+		if (i && !strcmp(all[i].policy_text, all[i - 1].policy_text))
+			continue;
+		if (check_policy(&all[i].policy, err) == 0)
+			continue;
+		return c->keys_path
+			       ? fail_within(err, "the policy of the key %s",
+					     all[i].name)
+			       : -1;
+	}
+	return 0;
+}
+
 /* Add tables of routes. Tables that are added later are searched first. */
 static void
 add_tables(struct serve_call *c, const struct route *const *tables)
@@ -417,6 +454,8 @@ run_server(struct serve_call *c, struct remit_error *err)
 	if ((c->keys_path ? keys_read(&c->keys, c->keys_path, &c->policy, err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
+		return -1;
+	if (check_policies(c, err) < 0)
 		return -1;
 	settle_serve_limits(c);
 	warn_of_sum(c);

@@ -500,6 +500,31 @@ def test_killed_server_leaves_no_run(remit):
         s.process.send_signal = lambda *_: None
 
 
+@pytest.mark.parametrize(
+    "flags, words",
+    [
+        (("--tier", "vm"), "not built yet"),
+        (("--preset", "landlock", "--preload", "json"), "preload"),
+        (("--python", "/nowhere/python3"), "/nowhere/python3"),
+    ],
+)
+def test_unenforceable_policy_is_refused_at_start(any_remit, flags, words):
+    """`remit run` prints the same. This holds for the policy of the server and for those of keys."""
+    wanted = any_remit("run", "--python", PYTHON, *flags, "-c", "1")
+    done = any_remit("serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *flags)
+    assert (done.returncode, done.stdout) == (125, "") and words in done.stderr and done.stderr == wanted.stderr, done
+    path = any_remit.folder / "never-keys"
+    path.unlink(missing_ok=True)
+    for name in ("fine", "never"):
+        any_remit("serve", "--keys", path, "--add-key", name)
+    document = json.loads(path.read_text())
+    document["keys"][1]["policy"] = {"tier": "vm"}
+    path.write_text(json.dumps(document))
+    done = any_remit("serve", "--listen", "127.0.0.1:0", "--python", PYTHON, "--keys", path)
+    assert done.returncode == 125 and "key never" in done.stderr and "not built yet" in done.stderr, done
+    path.unlink()
+
+
 def test_crashing_code_leaves_warm_starts_to_others(remit):
     """A crash replaces the zygote, which all clients share."""
     with serve(remit) as s:
