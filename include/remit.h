@@ -436,6 +436,9 @@ struct remit_file_task {
 	const char *bytes;
 	size_t len;
 	int append; /* WRITE: if not 0, append instead of replacing */
+	/* WRITE: if not 0, the bytes are compressed (gzip); the session's
+	   process decompresses them. */
+	int gunzip;
 	/* READ: the first byte, and how many. A `length` of 0 means as many as
 	   possible. */
 	unsigned long long offset;
@@ -462,6 +465,9 @@ struct remit_file_entry {
 	const char *resolved;
 	enum remit_file_type resolved_type; /* 0 without `resolved` */
 	unsigned resolved_mode;
+	/* Together they identify a file as long as it exists, also under
+	   another name. */
+	unsigned long long device, inode;
 };
 
 struct remit_file_answer {

@@ -56,6 +56,7 @@ class Task:
         self.to = Place(values[b"to"], workspace)
         self.missing = int(values[b"bytes"])
         self.append = values[b"append"] != b"0"
+        self.gunzip = values[b"gunzip"] != b"0"
         self.offset = int(values[b"offset"])
         self.length = int(values[b"length"])
         self.depth = int(values[b"depth"])
@@ -68,6 +69,25 @@ class Task:
                 raise RuntimeError("the keeper did not send all of a file")
             self.missing -= len(data)
             yield data
+
+
+def gunzip(pieces):
+    """Decompress pieces; what does not fit on the jail's disk fails there."""
+    try:  # rarely needed, and not every interpreter has it
+        from zlib import MAX_WBITS, decompressobj, error
+    except ImportError:
+        raise OSError(EINVAL, "this interpreter has no zlib") from None
+    stream = decompressobj(MAX_WBITS + 16)
+    try:
+        for data in pieces:
+            while data and not stream.eof:
+                yield stream.decompress(data, PIECE)
+                data = stream.unconsumed_tail
+        yield stream.flush()
+    except error:
+        raise OSError(EINVAL, "not gzip") from None
+    if not stream.eof or stream.unused_data:
+        raise OSError(EINVAL, "not one whole gzip stream")
 
 
 def follow(path):
@@ -106,8 +126,9 @@ def resolved(path, workspace):
 def entry(task, name, path, found):
     """Describe a file as records, as src/client/files/file_task.h expects them."""
     kind = found.st_mode & KIND
-    text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0" % (
+    text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0device\0%d\0inode\0%d\0" % (
         name, KINDS.get(kind, b"other"), found.st_mode & 0o7777, found.st_size, max(found.st_mtime_ns, 0),
+        found.st_dev, found.st_ino,
     )  # fmt: skip
     if kind == LINK:
         text += b"target\0%b\0" % readlink(path) + resolved(path, task.workspace)
@@ -159,7 +180,7 @@ def replace(task):
     try:
         if not task.append:
             ftruncate(fd, 0)
-        for data in task.pieces():
+        for data in gunzip(task.pieces()) if task.gunzip else task.pieces():
             while data:
                 data = data[write(fd, data) :]
         return entry(task, task.place.name, task.place.path, fstat(fd))

@@ -58,7 +58,7 @@ class SessionOptions(c.Structure):
 
 class FileTask(c.Structure):
     _fields_ = [
-        ("op", c.c_int), ("path", c.c_char_p), ("to", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t), ("append", c.c_int),
+        ("op", c.c_int), ("path", c.c_char_p), ("to", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t), ("append", c.c_int), ("gunzip", c.c_int),
         ("offset", c.c_ulonglong), ("length", c.c_size_t), ("depth", c.c_uint),
     ]  # fmt: skip
 
@@ -67,6 +67,7 @@ class FileEntry(c.Structure):
     _fields_ = [
         ("path", c.c_char_p), ("type", c.c_int), ("mode", c.c_uint), ("size", c.c_ulonglong), ("modified_ns", c.c_longlong), ("target", c.c_char_p),
         ("resolved", c.c_char_p), ("resolved_type", c.c_int), ("resolved_mode", c.c_uint),
+        ("device", c.c_ulonglong), ("inode", c.c_ulonglong),
     ]  # fmt: skip
 
 
@@ -148,9 +149,9 @@ class Library:
         self.check("remit_session_run", self.sessions[session], c.byref(job), c.byref(result))
         return self.take(result)
 
-    def file(self, op, path, session="s", data="", size=None, **more):
+    def file(self, op, path, session="s", data="", size=None, hex=None, **more):
         """`size`: write this many zeros instead of `data`. Of a long answer only the length is returned."""
-        content = text(data) if size is None else bytes(size)
+        content = bytes.fromhex(hex) if hex is not None else text(data) if size is None else bytes(size)
         task = FileTask(op=FILE_OPS.index(op), path=os.fsencode(path), bytes=content, len=len(content))
         task.to = text(more.pop("to", None))
         for name, value in more.items():
@@ -161,7 +162,7 @@ class Library:
         entries = [
             {"path": os.fsdecode(e.path), "type": FILE_TYPES[e.type], "mode": e.mode, "size": e.size, "modified_ns": e.modified_ns,
              "target": e.target and os.fsdecode(e.target),
-             "resolved": e.resolved and [os.fsdecode(e.resolved), FILE_TYPES[e.resolved_type], e.resolved_mode]}
+             "resolved": e.resolved and [os.fsdecode(e.resolved), FILE_TYPES[e.resolved_type], e.resolved_mode], "file": [e.device, e.inode]}
             for e in reply.entries[: reply.entry_count]
         ]  # fmt: skip
         content = c.string_at(reply.bytes, reply.len) if reply.bytes else b""

@@ -76,6 +76,7 @@ write_task(struct buf *b, const struct remit_file_task *t)
 	    record_add(b, "to", t->to ? t->to : "") < 0 ||
 	    add_number(b, "bytes", writes ? t->len : 0) < 0 ||
 	    add_number(b, "append", t->append != 0) < 0 ||
+	    add_number(b, "gunzip", t->gunzip != 0) < 0 ||
 	    add_number(b, "offset", t->offset) < 0 ||
 	    add_number(b, "length", length) < 0)
 		return -1;
@@ -183,6 +184,10 @@ read_attribute(struct remit_file_entry *e, const struct record *r)
 		e->size = number;
 	else if (!strcmp(r->key, "mode"))
 		e->mode = (unsigned)number & 07777;
+	else if (!strcmp(r->key, "device"))
+		e->device = number;
+	else if (!strcmp(r->key, "inode"))
+		e->inode = number;
 	else if (!strcmp(r->key, "resolved_mode"))
 		e->resolved_mode = (unsigned)number & 07777;
 	else if (!strcmp(r->key, "modified") && number <= INT64_MAX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import time
 
@@ -100,6 +101,31 @@ def test_folders_are_listed_made_moved_and_removed(client):
     assert names(client, ".") == []
     assert errno_of(client, "remove", "z") == errno.ENOENT
     assert errno_of(client, "list", "z") == errno.ENOENT
+
+
+def test_file_identity_survives_rename(client):
+    client.open(policy=policy())
+    first = client.request("file", op="write", path="a", data="1")["entries"][0]["file"]
+    assert first[1] and client.request("file", op="write", path="a", data="2")["entries"][0]["file"] == first
+    client.run("import os\nos.rename('a', 'b')\nopen('a', 'w').close()")
+    assert {e["path"][-1]: e["file"] == first for e in client.request("file", op="list", path=".")["entries"]} == {"a": False, "b": True}
+    assert client.request("file", op="stat", path="b")["entries"][0]["file"] == first
+
+
+def test_compressed_file_is_decompressed_in_jail(client):
+    client.open(policy=policy(disk_bytes="4MiB"))
+    packed = gzip.compress(b"text\n" * 100_000)
+
+    def write(path: str, data: bytes) -> dict:
+        return client.request("file", op="write", path=path, hex=data.hex(), gunzip=1)
+
+    assert write("a", packed)["entries"][0]["size"] == 500_000
+    assert client.out("print(open('a').read() == 'text\\n' * 100_000)") == "True\n"
+    for wrong in (b"", b"plain", packed[:-1], packed + b"x", packed[:50] + b"\0" * 50):
+        assert write("b", wrong)["failed"]["errno"] == errno.EINVAL, wrong[-9:]
+    bomb = gzip.compress(bytes(64 << 20))
+    assert len(bomb) < 70_000 and write("c", bomb)["failed"]["errno"] == errno.ENOSPC
+    assert read(client, "a", length=5) == "text\n"
 
 
 def test_links_are_resolved_unless_circular(client):

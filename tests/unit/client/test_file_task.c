@@ -10,9 +10,10 @@
 
 #include <cmocka.h>
 
-#define ONE                 \
-	"path\0/workspace/" \
-	"a\0type\0file\0mode\000416\0size\0005\0modified\00012\0"
+#define ONE                                                       \
+	"path\0/workspace/"                                       \
+	"a\0type\0file\0mode\000416\0size\0005\0modified\00012\0" \
+	"device\0007\0inode\00018446744073709551615\0"
 #define LINK                                                                \
 	"path\0/"                                                           \
 	"l\0type\0link\0mode\000511\0size\0001\0modified\0000\0target\0a\0" \
@@ -66,6 +67,8 @@ file_answer_has_the_sent_bytes_and_entries(void **state)
 	assert_int_equal(a->entries[0].mode, 416);
 	assert_int_equal(a->entries[0].size, 5);
 	assert_int_equal(a->entries[0].modified_ns, 12);
+	assert_int_equal(a->entries[0].device, 7);
+	assert_true(a->entries[0].inode == UINT64_MAX);
 	assert_null(a->entries[0].target);
 	remit_file_answer_free(a);
 
@@ -114,6 +117,7 @@ malformed_file_answer_breaks_the_protocol(void **state)
 		N("path\0a\0type\0socket\0"),
 		N("path\0a\0resolved_type\0socket\0"),
 		N("path\0a\0resolved_mode\0-1\0"),
+		N("path\0a\0inode\0x\0"),
 		N("path\0a\0size\0-1\0"),
 		N("path\0a\0modified\00018446744073709551615\0"),
 		N("path\0a"),
