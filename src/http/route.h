@@ -41,6 +41,8 @@ struct route {
 	void (*serve)(struct exchange *x);
 	enum route_body body;
 	size_t body_max; /* bytes; 0: ROUTE_JSON_BYTES */
+	/* The body may have "Content-Encoding: gzip"; it is not decoded. */
+	bool takes_gzip;
 	/* No key is required: the reply contains nothing secret, or the
 	   function checks something else. */
 	bool is_open;

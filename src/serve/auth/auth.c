@@ -203,7 +203,9 @@ auth_check_body(struct exchange *x)
 		return -1;
 	}
 	if (exchange_header(x, "content-encoding").text && has_body &&
-	    !exchange_header_is(x, "content-encoding", "identity")) {
+	    !exchange_header_is(x, "content-encoding", "identity") &&
+	    !(x->route->takes_gzip &&
+	      exchange_header_is(x, "content-encoding", "gzip"))) {
 		reply_fail(x, 415, "input", "encoded bodies are not accepted");
 		return -1;
 	}

@@ -8,8 +8,10 @@
 #include "base/number.h"
 #include "serve/e2b/part.h"
 
-/* Clients of version 0.5.7 and later use features that are missing here. */
-#define ENVD_VERSION "0.5.6"
+/* Clients use a feature only if this version of E2B's daemon has it: metadata
+   of files since 0.6.2, entries in the events of watched directories since
+   0.6.3, watching network mounts, which need no option here, since 0.6.4. */
+#define ENVD_VERSION "0.6.4"
 #define TEMPLATE     "code-interpreter-v1"
 #define LIST_MAX     100
 

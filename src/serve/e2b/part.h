@@ -46,6 +46,10 @@ struct sandbox {
 	unsigned writers;	      /* requests that write input for them */
 	struct watcher *watchers;     /* whose clients poll */
 	bool enforcement_sent;	      /* "enforcement" was in a result */
+	/* ---- protected by a separate lock, which may be taken after the
+	   other ---- */
+	pthread_mutex_t metadata_lock;
+	struct metadata *metadata_of_files;
 };
 
 struct e2b {

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "serve/e2b/files/metadata.h"
 #include "serve/e2b/files/watch.h"
 #include "serve/e2b/part.h"
 
@@ -46,6 +47,8 @@ sandbox_free(struct sandbox *sb)
 		context_free(c);
 	}
 	watchers_free(sb->watchers);
+	metadata_free(sb->metadata_of_files);
+	pthread_mutex_destroy(&sb->metadata_lock);
 	json_decref(sb->metadata);
 	json_decref(sb->env);
 	hosted_unref(sb->hosted);
@@ -94,6 +97,7 @@ sandbox_new(struct key *key)
 		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
 		sb->refs = (struct refcount)REFCOUNT_INIT(1);
 		sb->key = key;
+		pthread_mutex_init(&sb->metadata_lock, NULL);
 		return sb;
 	}
 	free(sb);

@@ -42,6 +42,11 @@ await until(() => events.length > 3);
 await watch.stop();
 seen.watched = [events, await failed(box.files.watchDir('nowhere', () => {}))];
 
+await box.commands.run('ln -s deep link', { cwd: 'w' });
+const link = await box.files.getInfo('w/link');
+await box.files.write('w/packed', 'packed', { gzip: true });
+seen.files = [link.symlinkTarget, await box.files.read('w/packed')];
+
 const more = await Promise.all([2, 3].map((n) => Sandbox.create({ metadata: { of: 'js', n: `${n}` }, timeoutMs: 600_000 })));
 const pages = [], listing = Sandbox.list({ limit: 2, query: { metadata: { of: 'js' } } });
 while (listing.hasNext) pages.push((await listing.nextItems()).length);

@@ -5,7 +5,7 @@ import asyncio
 import datetime
 import json
 
-from e2b import PtySize, SandboxQuery
+from e2b import PtySize, SandboxQuery, Template
 from e2b_code_interpreter import AsyncSandbox, Sandbox
 
 seen = {}
@@ -60,6 +60,20 @@ seen["watched"] = [first, deep, [(e.name, e.type.value) for e in plain.get_new_e
 plain.stop()
 seen["watch_errors"] = [failed(box.files.watch_dir, "nowhere")[0], failed(box.files.watch_dir, "w/a")[0], failed(plain.get_new_events)[0]]
 
+# What is known of a file.
+labelled = box.files.write("l/a", "1", metadata={"Author": "me"})
+box.files.write("l/z", "packed", gzip=True)
+box.commands.run("ln -s a link; ln -s nowhere broken", cwd="l")
+link = box.files.get_info("l/link")
+described = box.files.watch_dir("l", include_entry=True, allow_network_mounts=True)
+box.files.write("l/b", "2")
+events = described.get_new_events()
+seen["labels"] = [labelled.metadata, box.files.get_info("l/a").metadata, box.files.rename("l/a", "l/c").metadata, box.files.read("l/z")]
+seen["link"] = [link.type.value, link.symlink_target, box.files.get_info("l/broken").symlink_target]
+seen["described"] = [(e.name, e.type.value, e.entry.path, e.entry.size) for e in events]
+seen["templates"] = [Template.exists("base"), Template.exists("elsewhere")]
+seen["refused"] = [failed(Sandbox.create, "elsewhere"), failed(Sandbox.list(api_key="e2b_00").next_items)]
+
 # Sandboxes that are found again, kept alive, and listed in pages
 more = [Sandbox.create(metadata={"of": "more", "n": str(i)}, timeout=600) for i in (2, 3)]
 pages, listing = [], Sandbox.list(query=SandboxQuery(metadata={"of": "more"}), limit=2)
@@ -70,6 +84,7 @@ queries = [{"order": "asc"}, {"query": SandboxQuery(started_after=now + datetime
 seen["pages"] = [pages, *([s.metadata.get("n") for s in Sandbox.list(**q).next_items()] for q in queries)]
 connected = Sandbox.connect(box.sandbox_id, timeout=900)
 before = connected.get_info().end_at
+seen["extended"] = Sandbox.connect(box.sandbox_id, timeout=5).get_info().end_at == before
 box.set_timeout(2000)
 seen["life"] = [connected.is_running(), (connected.get_info().end_at - before).total_seconds() > 60]
 info = box.get_info()

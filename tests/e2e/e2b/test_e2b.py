@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gzip
 import hashlib
 import http.client
 import json
@@ -522,6 +523,60 @@ def test_files_are_uploaded_and_read(served):
         assert box.request("GET", "/files")[0] == 400
 
 
+def test_compressed_upload_is_decompressed(one):
+    with boxed(one) as box:
+        packed = {"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}
+        assert box.request("POST", "/files?path=x", gzip.compress(b"unpacked"), packed)[0] == 200
+        assert box.request("GET", "/files?path=x")[2] == b"unpacked"
+        for body in (b"", b"plain", gzip.compress(b"x")[:-1]):
+            assert box.json("POST", "/files?path=y", body, status=400, headers=packed)["code"] == 400, body
+        body, headers = form(("z", b"z"))
+        assert box.request("POST", "/files?path=z", gzip.compress(body), {**headers, **packed, "Content-Type": headers["Content-Type"]})[0] == 400
+        assert box.request("POST", "/files?path=z", b"z", {**packed, "Content-Encoding": "br"})[0] == 415
+        assert box.request("POST", "/execute", b"{}", {"Content-Type": "application/json", "Content-Encoding": "gzip"})[0] == 415
+        assert box.request("POST", "/files?path=bomb", gzip.compress(bytes(300 << 20), 1), packed)[0] == 507
+        assert of(box.execute("1"), "result")
+
+
+def stat(box: Box, path: str) -> dict:
+    return box.json("POST", "/filesystem.Filesystem/Stat", {"path": path})["entry"]
+
+
+def test_metadata_stays_with_file(one):
+    with boxed(one) as box:
+        labels = {"X-Metadata-Author": "me", "x-metadata-b": "1 2"}
+        status, _, text = box.request("POST", "/files", *(form(("a", b"1"), ("d/b", b"2"))[0], {**form()[1], **labels}))
+        assert status == 200 and [f["metadata"] for f in json.loads(text)] == [{"author": "me", "b": "1 2"}] * 2, text
+        assert stat(box, "a")["metadata"] == {"author": "me", "b": "1 2"}
+        assert box.json("POST", "/filesystem.Filesystem/ListDir", {"path": "d"})["entries"][0]["metadata"]["author"] == "me"
+        assert box.json("POST", "/filesystem.Filesystem/Move", {"source": "a", "destination": "e"})["entry"]["metadata"]["b"] == "1 2"
+        box.execute("import os\nos.rename('e', 'f')\nopen('e', 'w').close()")
+        assert stat(box, "f")["metadata"] == {"author": "me", "b": "1 2"} and "metadata" not in stat(box, "e")
+        raw = {"Content-Type": "application/octet-stream"}
+        assert "metadata" not in box.json("POST", "/files?path=f", b"new", headers=raw)[0]
+        assert "metadata" not in stat(box, "f")
+        assert box.json("POST", "/files?path=f", b"new", headers={**raw, "X-Metadata-A": ""})[0]["metadata"] == {"a": ""}
+        box.execute("import os\nos.remove('f')\nopen('f', 'w').close()")
+        assert "metadata" not in stat(box, "f")
+        with boxed(one) as other:  # sandboxes share no metadata, not even for the same inode number
+            other.request("POST", "/files?path=a", *form(("a", b"1")))
+            assert "metadata" not in stat(other, "a")
+
+
+def test_metadata_is_bounded(one):
+    with boxed(one) as box:
+        raw = {"Content-Type": "application/octet-stream"}
+        for wrong in ({"X-Metadata-" + "k" * 247: "v"}, {"X-Metadata-": "v"}, {"X-Metadata-k": "a\tb"}, {f"X-Metadata-{n}": "v" * 500 for n in range(9)}):
+            assert "invalid metadata" in box.json("POST", "/files?path=no", b"", status=400, headers={**raw, **wrong})["message"], wrong
+        assert box.request("GET", "/files?path=no")[0] == 404
+        large = {f"X-Metadata-{n}": "v" * 500 for n in range(8)}
+        answers = [box.request("POST", f"/files?path=d/{n}", b"", {**raw, **large})[0] for n in range(70)]
+        kept = answers.index(507)
+        assert 60 < kept < 66 and set(answers[:kept]) == {200} and set(answers[kept:]) == {507}
+        assert box.json("POST", "/filesystem.Filesystem/Remove", {"path": "d"}) == {}
+        assert box.request("POST", "/files?path=d/1", b"", {**raw, **large})[0] == 200
+
+
 def test_file_larger_than_one_answer_is_read(one):
     with boxed(one) as box:
         box.execute("f = open('big', 'wb')\nfor i in range(70): f.write(bytes([i]) * (1 << 20))\nf.close()")
@@ -815,6 +870,36 @@ def test_watcher_s_memory_is_bounded(one):
         got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
         assert "too many entries" in got["message"], got
         assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
+
+
+def test_events_include_entries_on_request(one):
+    with boxed(one) as box:
+        box.request("POST", "/files?path=d/old", *form(("old", b"1")))
+        wants = {"path": "d", "includeEntry": True, "allowNetworkMounts": True}
+        asked = box.json("POST", "/filesystem.Filesystem/CreateWatcher", wants)["watcherId"]
+        plain = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "d"})["watcherId"]
+        waiting = stream(box, "/filesystem.Filesystem/WatchDir", wants)
+        assert event(waiting) == {"start": {}}
+        box.request("POST", "/files?path=d/new", *(form(("new", b"12"))[0], {**form()[1], "X-Metadata-a": "b"}))
+        box.json("POST", "/filesystem.Filesystem/Remove", {"path": "d/old"})
+
+        def events(watcher: str) -> list[dict]:
+            return box.json("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})["events"]
+
+        entry = stat(box, "d/new")
+        assert entry["path"] == "/workspace/d/new" and entry["metadata"] == {"a": "b"}
+        wanted = [
+            {"name": "new", "type": "EVENT_TYPE_CREATE", "entry": entry},
+            {"name": "new", "type": "EVENT_TYPE_WRITE", "entry": entry},
+            {"name": "old", "type": "EVENT_TYPE_REMOVE"},
+        ]
+        assert events(asked) == wanted
+        assert events(plain) == [{k: e[k] for k in ("name", "type")} for e in wanted]
+        seen = []
+        while len(seen) < 3:
+            seen.append(event(waiting)["filesystem"])
+        assert sorted(seen, key=lambda e: (e["name"], e["type"])) == wanted
+        waiting.close()
 
 
 def test_waiting_watchers_end_with_their_sandbox(one):

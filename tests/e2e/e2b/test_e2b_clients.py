@@ -113,6 +113,7 @@ def test_npm_client_runs_commands_and_watches_folders(one):
     events, missing = seen["watched"]
     assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
     assert missing == "FileNotFoundError"
+    assert seen["files"] == ["/workspace/w/deep", "packed"]
     assert seen["pages"] == [2, 1] and seen["life"] == [True, True, []] and seen["end"] == [True, "SandboxNotFoundError", 1]
     one.wait_for_no_hosted_sessions()
 
@@ -129,6 +130,11 @@ def test_pypi_client_runs_commands_and_watches_folders(one):
     assert second == [["a", "write"], ["c", "create"], ["c", "write"]] and third == []
     assert seen["watch_errors"] == ["FileNotFoundException", "InvalidArgumentException", "SandboxException"]
     assert seen["streamed"] == [["streamed", "create"], ["streamed", "write"]]
+    assert seen["labels"] == [{"author": "me"}, {"author": "me"}, {"author": "me"}, "packed"]
+    assert seen["link"] == ["symlink", "/workspace/l/a", "nowhere"]
+    assert seen["described"] == [["b", "create", "/workspace/l/b", 1], ["b", "write", "/workspace/l/b", 1]]
+    assert seen["templates"] == [True, False] and seen["extended"]
+    assert "only template" in seen["refused"][0][1] and seen["refused"][1][0] == "AuthenticationException", seen["refused"]
     assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]
     assert seen["life"] == [True, True] and seen["info"] == ["1", "code-interpreter-v1", True, True, "running"]
     assert seen["metrics"] == [] and seen["pause"] == "SandboxException" and seen["end"] == [True, "SandboxNotFoundException"]

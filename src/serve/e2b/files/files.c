@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "serve/e2b/connect.h"
+#include "serve/e2b/files/metadata.h"
 #include "serve/e2b/files/watch.h"
 
 /* ---- in turn with the cells ---- */
@@ -18,6 +19,7 @@ filing_free(void *filing)
 	sandbox_unref(f->sb);
 	multipart_free(&f->form);
 	json_decref(f->made);
+	json_decref(f->metadata);
 	free(f->path);
 	free(f->to);
 	free(f);
@@ -121,7 +123,7 @@ add_link(json_t *doc, const struct remit_file_entry *e)
 }
 
 json_t *
-filing_entry(const struct remit_file_entry *e)
+filing_entry(struct sandbox *sb, const struct remit_file_entry *e)
 {
 	/* A session that lies may send no type, or a link to a link. */
 	static const char *const types[] = {
@@ -163,6 +165,8 @@ filing_entry(const struct remit_file_entry *e)
 			time_text);
 	if (doc && is_link)
 		add_link(doc, e);
+	if (doc)
+		metadata_add(doc, sb, e);
 	return doc;
 }
 
@@ -264,17 +268,27 @@ note_upload(struct filing *f, const struct remit_file_answer *a)
 {
 	const char *path = a->entry_count ? a->entries[0].path : f->path;
 	const char *name = last_part(path);
+	json_t *doc = json_pack(
+		"{s:o, s:s, s:o}", "name", text_to_json(name, strlen(name)),
+		"type", "file", "path", text_to_json(path, strlen(path)));
 
-	json_array_append_new(f->made,
-			      json_pack("{s:o, s:s, s:o}", "name",
-					text_to_json(name, strlen(name)),
-					"type", "file", "path",
-					text_to_json(path, strlen(path))));
+	if (doc && a->entry_count) {
+		f->has_failed |=
+			metadata_set(f->sb, &a->entries[0], f->metadata) < 0;
+		metadata_add(doc, f->sb, &a->entries[0]);
+	}
+	json_array_append_new(f->made, doc);
 }
 
 static bool
 upload_more(struct filing *f)
 {
+	if (f->has_failed) {
+		e2b_fail(f->x, 507,
+			 "this sandbox has too much metadata of files: the "
+			 "file was written without it");
+		return false;
+	}
 	if (++f->next < f->form.count && set_upload(f))
 		return true;
 	reply_json(f->x, 200, json_incref(f->made));
@@ -288,13 +302,18 @@ read_upload(struct filing *f)
 {
 	struct http_text type = exchange_header(f->x, "content-type");
 	const struct buf *body = &f->x->body.data;
+	bool is_packed = exchange_header_is(f->x, "content-encoding", "gzip");
 	char boundary[80];
 
 	if (type.len && multipart_boundary(type.text, type.len, boundary))
-		return multipart_read(&f->form, buf_text(body), body->len,
-				      boundary);
+		return is_packed ? -1
+				 : multipart_read(&f->form, buf_text(body),
+						  body->len, boundary);
 	if (!exchange_query(f->x, "path"))
 		return -1;
+	/* The session's process decompresses: a hostile body is parsed where
+	   code runs anyway, and its size is bounded by the disk there. */
+	f->task.gunzip = is_packed;
 	f->form.files[0] = (struct multipart_file){ strdup(""), buf_text(body),
 						    body->len };
 	f->form.count = 1;
@@ -309,6 +328,9 @@ post_file(struct exchange *x)
 	if (!f)
 		return;
 	f->made = json_array();
+	f->metadata = metadata_read(x);
+	if (!f->metadata)
+		return;
 	if (read_upload(f) < 0 || !f->form.count || !set_upload(f)) {
 		e2b_fail(x, 400,
 			 "the body is neither a form with files nor the bytes "
@@ -346,6 +368,7 @@ const struct route e2b_file_routes[] = {
 		.pattern = "/files",
 		.serve = post_file,
 		.body = BODY_BYTES,
+		.takes_gzip = true,
 		.is_open = true,
 		.admits = e2b_admits,
 		.fail = e2b_fail_text,

@@ -17,7 +17,10 @@ struct filing {
 	struct multipart form;
 	size_t next; /* index of the next file in the form */
 	json_t *made;
+	json_t *metadata;	 /* of all uploaded files */
+	bool has_failed;	 /* the metadata could not be kept */
 	struct watcher *watcher; /* of a stream (see watch.c) */
+	bool describes;		 /* the events of a new watcher */
 	/* Called by the worker with the answer. May reply, or leave that to a
 	   later task. */
 	void (*on_answer)(struct filing *f,
@@ -41,7 +44,7 @@ int filing_set_path(struct filing *f, const char *path) must_check;
 void filing_begin(struct filing *f);
 
 /* Returns {"name", "type", "path", ...} as envd writes an entry. */
-json_t *filing_entry(const struct remit_file_entry *e);
+json_t *filing_entry(struct sandbox *sb, const struct remit_file_entry *e);
 
 /* The routes of the filesystem service (filesystem.c). */
 void e2b_stat(struct exchange *x);

@@ -6,6 +6,7 @@
 
 #include "serve/e2b/connect.h"
 #include "serve/e2b/files/files.h"
+#include "serve/e2b/files/metadata.h"
 
 static void
 fail_call(struct filing *f, const struct remit_error *err)
@@ -21,7 +22,7 @@ reply_entry(struct filing *f, const struct remit_file_answer *a)
 	else
 		reply_json(f->x, 200,
 			   json_pack("{s:o}", "entry",
-				     filing_entry(&a->entries[0])));
+				     filing_entry(f->sb, &a->entries[0])));
 }
 
 /* Returns NULL after it has sent an error. */
@@ -74,7 +75,8 @@ reply_list(struct filing *f, const struct remit_file_answer *a)
 		return;
 	}
 	for (size_t i = 0; i < a->entry_count; i++)
-		json_array_append_new(list, filing_entry(&a->entries[i]));
+		json_array_append_new(list,
+				      filing_entry(f->sb, &a->entries[i]));
 	reply_json(f->x, 200, json_pack("{s:o}", "entries", list));
 }
 
@@ -137,6 +139,7 @@ static void
 reply_removed(struct filing *f, const struct remit_file_answer *a)
 {
 	(void)a;
+	metadata_forget(f->sb, f->path);
 	reply_json(f->x, 200, json_object());
 }
 

@@ -22,6 +22,8 @@ struct snapshot {
 		unsigned mode;
 		unsigned long long size;
 		long long modified_ns;
+		/* Only while the list that it was made from exists. */
+		const struct remit_file_entry *entry;
 	} *rows; /* sorted by name */
 	size_t count;
 };
@@ -92,6 +94,7 @@ snapshot_make(struct snapshot *out, const char *directory,
 			.mode = e->mode,
 			.size = e->size,
 			.modified_ns = e->modified_ns,
+			.entry = e,
 		};
 	}
 	if (!s.rows)
@@ -101,68 +104,89 @@ snapshot_make(struct snapshot *out, const char *directory,
 	return 0;
 }
 
+/* The events of one comparison. */
+struct changes {
+	json_t *list;
+	struct sandbox *sb; /* not NULL: events describe the entry */
+};
+
 static void
-add_event(json_t *list, const char *name, const char *type)
+add_removed(struct changes *c, const struct snapshot_row *r)
 {
-	json_array_append_new(list, json_pack("{s:o, s:s}", "name",
-					      text_to_json(name, strlen(name)),
-					      "type", type));
+	json_array_append_new(c->list,
+			      json_pack("{s:o, s:s}", "name",
+					text_to_json(r->name, strlen(r->name)),
+					"type", "EVENT_TYPE_REMOVE"));
 }
 
 static void
-add_created(json_t *list, const struct snapshot_row *r)
+add_event(struct changes *c, const struct snapshot_row *r, const char *type)
 {
-	add_event(list, r->name, "EVENT_TYPE_CREATE");
+	json_t *event =
+		json_pack("{s:o, s:s}", "name",
+			  text_to_json(r->name, strlen(r->name)), "type", type);
+
+	if (event && c->sb)
+		json_object_set_new(event, "entry",
+				    filing_entry(c->sb, r->entry));
+	json_array_append_new(c->list, event);
+}
+
+static void
+add_created(struct changes *c, const struct snapshot_row *r)
+{
+	add_event(c, r, "EVENT_TYPE_CREATE");
 	if (r->type == REMIT_FILE_IS_REGULAR && r->size)
-		add_event(list, r->name, "EVENT_TYPE_WRITE");
+		add_event(c, r, "EVENT_TYPE_WRITE");
 }
 
 /* Adds the events for a changed entry. A directory changes when an entry in it
    is added or removed, which has its own event. */
 static void
-add_change(json_t *list, const struct snapshot_row *before,
+add_change(struct changes *c, const struct snapshot_row *before,
 	   const struct snapshot_row *now)
 {
 	if (before->type != now->type) {
-		add_event(list, before->name, "EVENT_TYPE_REMOVE");
-		add_created(list, now);
+		add_removed(c, before);
+		add_created(c, now);
 		return;
 	}
 	if (now->type != REMIT_FILE_IS_FOLDER &&
 	    (before->size != now->size ||
 	     before->modified_ns != now->modified_ns))
-		add_event(list, now->name, "EVENT_TYPE_WRITE");
+		add_event(c, now, "EVENT_TYPE_WRITE");
 	if (before->mode != now->mode)
-		add_event(list, now->name, "EVENT_TYPE_CHMOD");
+		add_event(c, now, "EVENT_TYPE_CHMOD");
 }
 
 /*
  * Returns the changes between two snapshots as a new list of {"name", "type"},
- * as envd reports them, or NULL if memory is exhausted. A file that was created
- * and written to has both events. A missing name counts as removed: a move
- * cannot be recognised.
+ * as envd reports them, or NULL if memory is exhausted. With a sandbox, events
+ * of existing entries have the member "entry"; the list that `now` was made
+ * from must still exist. A file that was created and written to has both
+ * events. A missing name counts as removed: a move cannot be recognised.
  */
 static json_t *
-snapshot_changes(const struct snapshot *before, const struct snapshot *now)
+snapshot_changes(const struct snapshot *before, const struct snapshot *now,
+		 struct sandbox *sb)
 {
-	json_t *list = json_array();
+	struct changes c = { .list = json_array(), .sb = sb };
 	size_t b = 0, n = 0;
 
-	while (list && (b < before->count || n < now->count)) {
+	while (c.list && (b < before->count || n < now->count)) {
 		int difference = b == before->count ? 1
 				 : n == now->count  ? -1
 						    : by_name(&before->rows[b],
 							      &now->rows[n]);
 
 		if (difference < 0)
-			add_event(list, before->rows[b++].name,
-				  "EVENT_TYPE_REMOVE");
+			add_removed(&c, &before->rows[b++]);
 		else if (difference > 0)
-			add_created(list, &now->rows[n++]);
+			add_created(&c, &now->rows[n++]);
 		else
-			add_change(list, &before->rows[b++], &now->rows[n++]);
+			add_change(&c, &before->rows[b++], &now->rows[n++]);
 	}
-	return list;
+	return c.list;
 }
 
 /* ---- watchers ---- */
@@ -173,12 +197,13 @@ struct watcher {
 	char id[HOSTED_ID_SIZE];
 	char *path; /* absolute, in the jail */
 	unsigned depth;
+	bool describes; /* events have the member "entry" */
 	struct snapshot seen;
 	/* Only for streams, whose exchange owns this. It is in the list while
 	   the client is connected; a list in progress has a reference to the
 	   exchange. */
 	struct exchange *x;
-	struct hosted *hosted;
+	struct sandbox *sb;
 	bool is_listing; /* protected by the lock */
 };
 
@@ -274,6 +299,7 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 	}
 	if (w) {
 		w->depth = f->task.depth;
+		w->describes = f->describes;
 		w->path = strdup(f->to);
 	}
 	if (w && w->path && hosted_make_id(w->id, &err) == 0 &&
@@ -298,6 +324,7 @@ begin_watch(struct filing *f, const json_t *message,
 	f->task.depth = json_is_true(json_object_get(message, "recursive"))
 				? REMIT_FILE_DEPTH_MAX
 				: 1;
+	f->describes = json_is_true(json_object_get(message, "includeEntry"));
 	f->on_answer = check_directory;
 	f->on_list = on_list;
 	f->on_error = fail_watch;
@@ -381,7 +408,8 @@ reply_changes(struct filing *f, const struct remit_file_answer *a)
 	if (w) {
 		struct snapshot before = w->seen;
 
-		changes = snapshot_changes(&before, &now);
+		changes = snapshot_changes(&before, &now,
+					   w->describes ? f->sb : NULL);
 		w->seen = now;
 		now = before;
 	}
@@ -476,7 +504,7 @@ watcher_on_list(void *user, const struct remit_file_answer *a)
 	/* Skipped now: the next list may fit. */
 	if (!snapshot_fits(a) || snapshot_make(&now, w->path, a) < 0)
 		return;
-	changes = snapshot_changes(&w->seen, &now);
+	changes = snapshot_changes(&w->seen, &now, w->describes ? w->sb : NULL);
 	snapshot_free(&w->seen);
 	w->seen = now;
 	json_array_foreach(changes, i, change)
@@ -536,7 +564,7 @@ list_again(struct watcher *w, struct remit_error *err)
 	struct hosted_loan none = { 0 };
 
 	w->is_listing = true;
-	if (hosted_file(w->hosted, &task, none, &events, w, err) == 0)
+	if (hosted_file(w->sb->hosted, &task, none, &events, w, err) == 0)
 		return 0;
 	w->is_listing = false;
 	return -1;
@@ -596,12 +624,12 @@ open_stream(struct filing *f, const struct remit_file_answer *a)
 		return;
 	f->watcher = w;
 	w->x = f->x;
-	w->hosted = f->sb->hosted;
+	w->sb = f->sb; /* of which `f` has a reference */
 	if (connect_send(f->x, json_pack("{s:{}}", "start")) < 0)
 		return;
 	pthread_mutex_lock(&e->lock);
 	for (const struct watcher *o = e->streams; o; o = o->next)
-		n += o->hosted == w->hosted;
+		n += o->sb == w->sb;
 	if (n < WATCHERS_MAX) {
 		w->next = e->streams;
 		e->streams = w;
