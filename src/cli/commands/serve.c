@@ -33,7 +33,7 @@
    exits anyway. */
 #define END_MS 10000
 
-#define TABLES_MAX 16
+#define TABLES_MAX 20
 
 _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX &&
@@ -441,7 +441,8 @@ run_server(struct serve_call *c, struct remit_error *err)
 	static const struct route *const others[] = { small_api_routes,
 						      mcp_routes, page_routes,
 						      NULL };
-	_Static_assert(ARRAY_LEN(native) + ARRAY_LEN(others) + FOREIGN_TABLES <=
+	_Static_assert(ARRAY_LEN(native) + ARRAY_LEN(others) + FOREIGN_TABLES +
+				       1 <=
 			       TABLES_MAX,
 		       "all tables must fit");
 	own(site) struct site site = { 0 };
@@ -467,6 +468,7 @@ run_server(struct serve_call *c, struct remit_error *err)
 	add_tables(c, native);
 	add_tables(c, foreign_routes);
 	add_tables(c, others);
+	add_tables(c, foreign_first_routes);
 	c->server.mcp = mcp_http_open(&c->server);
 	if (!c->server.mcp)
 		return fail_memory(err, "server");

@@ -19,6 +19,8 @@ const struct route *const foreign_routes[FOREIGN_TABLES + 1] = {
 	NULL,
 };
 
+const struct route *const foreign_first_routes[] = { e2b_port_routes, NULL };
+
 void
 foreign_prepare(struct keys *k)
 {

@@ -23,6 +23,8 @@ extern const char foreign_sentence[];
 
 /* The tables of routes; the last element is NULL. */
 extern const struct route *const foreign_routes[FOREIGN_TABLES + 1];
+/* A table that is searched before those of all APIs, or NULL. */
+extern const struct route *const foreign_first_routes[2];
 /* The schemas of their bodies; each table ends with a row without a name. */
 extern const struct openapi_shape foreign_shapes[];
 extern const struct openapi_other foreign_others[];

@@ -9,6 +9,7 @@ const char foreign_sentence[] =
 	".";
 
 const struct route *const foreign_routes[FOREIGN_TABLES + 1] = { NULL };
+const struct route *const foreign_first_routes[] = { NULL, NULL };
 const struct openapi_shape foreign_shapes[] = { { 0 } };
 const struct openapi_other foreign_others[] = { { 0 } };
 

@@ -95,6 +95,9 @@ void sandbox_add(struct exchange *x, struct sandbox *sb);
 void sandbox_kill(struct exchange *x, struct sandbox *sb);
 /* Returns references to all live sandboxes. The caller frees the list. */
 struct sandbox **sandbox_all(struct exchange *x, size_t *count);
+/* Parses a host name such as "49999-ID.any.domain". Returns the port, or 0 if
+   the name has another form. */
+unsigned e2b_parse_host(const char *host, char id[HOSTED_ID_SIZE]);
 /* Makes the default sandbox for clients in debug mode. */
 struct sandbox *e2b_debug_sandbox(struct exchange *x);
 

@@ -212,22 +212,22 @@ sandbox_find(struct exchange *x, const char *id)
 
 /* ---- the id of a request's sandbox ---- */
 
-/* Parses "49999-ID.any.domain". */
-static void
-id_of_host(const char *host, char id[HOSTED_ID_SIZE])
+unsigned
+e2b_parse_host(const char *host, char id[HOSTED_ID_SIZE])
 {
 	size_t digits = strspn(host, "0123456789");
 	const char *from = host + digits + 1;
 	size_t len;
 
 	id[0] = '\0';
-	if (!digits || host[digits] != '-')
-		return;
+	if (!digits || digits > 5 || host[digits] != '-')
+		return 0;
 	len = strcspn(from, ".");
-	if (len < HOSTED_ID_SIZE && from[len] == '.') {
-		memcpy(id, from, len);
-		id[len] = '\0';
-	}
+	if (len >= HOSTED_ID_SIZE || from[len] != '.')
+		return 0;
+	memcpy(id, from, len);
+	id[len] = '\0';
+	return (unsigned)strtoul(host, NULL, 10);
 }
 
 static bool
@@ -247,7 +247,7 @@ wanted_id(const struct exchange *x, char id[HOSTED_ID_SIZE])
 		id[given.len] = '\0';
 		return;
 	}
-	id_of_host(x->parsed.host, id);
+	e2b_parse_host(x->parsed.host, id);
 	if (!id[0] && is_debug_port(x))
 		memcpy(id, SANDBOX_DEBUG_ID, sizeof(SANDBOX_DEBUG_ID));
 }

@@ -419,6 +419,17 @@ def test_sandbox_accepts_only_its_client(served):
         assert served.request("POST", "/execute", run, {"Host": f"49999-{box.id}.elsewhere.test"})[0] == 421
 
 
+def test_other_ports_of_sandbox_get_502(served):
+    """The pages of this server would look like an answer of the program inside."""
+    with boxed(served) as box:
+        for method, path in (("GET", "/"), ("GET", "/healthz"), ("POST", "/v1/runs"), ("GET", "/files?path=x"), ("PUT", "/x/y")):
+            for port in (1, 3000, 49982, 99999):
+                status, _, text = served.request(method, path, headers={"Host": f"{port}-{box.id}.{DOMAIN}"})
+                assert status == 502 and "no port inside" in json.loads(text)["message"], (method, path, port, text)
+        # Another name of this server that only looks like a sandbox
+        assert served.request("GET", "/healthz", headers={"Host": f"3000-x.{DOMAIN}"})[0] == 200
+
+
 def test_sandbox_of_another_key_is_not_found(served, stage):
     remit = served.remit
     path = remit.folder / "e2b-keys"
