@@ -153,8 +153,9 @@ parse_policy(struct key *key, const json_t *doc, const struct policy *base,
 
 	if (policy_copy(&key->policy, base) < 0)
 		return fail_memory(err, "keys");
-	key->free = doc ? (struct field_set){ 0 } : policy_within_harmless();
-	if (doc) {
+	if (!doc) {
+		key->free = policy_within_harmless();
+	} else {
 		text = json_dumps(doc,
 				  JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
 		if (!text)
