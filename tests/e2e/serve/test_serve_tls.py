@@ -451,7 +451,7 @@ def test_unusable_tls_files_are_refused(remit):
     locked = openssl("pkey", "-in", good.key, "-aes128", "-passout", "pass:abcd").stdout
     assert "is encrypted" in refusal_of(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "locked.key", locked))
     assert "do not use TLS" in refusal_of(remit, "--open", "--e2b-debug", *good.flags())
-    assert "no keys" in refusal_of(remit, "--listen", "0.0.0.0:0", *good.flags())
+    assert "requires keys" in refusal_of(remit, "--listen", "0.0.0.0:0", *good.flags())
 
 
 def test_tls_key_readable_by_others_is_refused(remit):

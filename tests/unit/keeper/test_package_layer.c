@@ -230,7 +230,7 @@ large_layer_is_checked_by_another_process(void **state)
 	own(package_layer) struct package_layer s = PACKAGE_LAYER_INIT,
 						other = PACKAGE_LAYER_INIT;
 	struct package_layer_trust trust = { 0 };
-	const char *key = "large";
+	static const char key[SHA256_TEXT] = "large";
 
 	(void)state;
 	make_large(key);
