@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -320,6 +321,14 @@ static const struct clause prlimit_own[] = {
 };
 
 const struct check check_prlimit_own = CHECK(prlimit_own, REFUSE(EPERM));
+
+/* A process that wants to yield to others reports success and keeps its
+   priority. Only the own one, and no higher one. */
+static const struct clause setpriority_lower[] = {
+	IGNORE_IF(INT(0, PRIO_PROCESS), INT(1, 0), BITS(2, 0xffffffe0, 0)),
+};
+
+const struct check check_setpriority = CHECK(setpriority_lower, REFUSE(EPERM));
 
 /* Descriptors. */
 

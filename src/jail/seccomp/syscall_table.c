@@ -29,6 +29,10 @@ static const struct call subprocess_calls[] = {
 	{ "setpgid", .action = ALLOW },
 	{ "setsid", .action = ALLOW },
 
+	/* nice(1) starts its program also without the lower priority, but
+	   warns. */
+	{ "setpriority", .check = &check_setpriority },
+
 	/* The pid namespace is the boundary. musl's raise() uses tkill. */
 	{ "kill", .action = ALLOW },
 	{ "tgkill", .action = ALLOW },

@@ -178,6 +178,7 @@ extern const struct check check_arch_prctl;
 extern const struct check check_personality;
 extern const struct check check_prlimit;
 extern const struct check check_prlimit_own;
+extern const struct check check_setpriority;
 
 /* This argument is a mode without setuid and setgid bits. */
 extern const struct check check_mode_1;

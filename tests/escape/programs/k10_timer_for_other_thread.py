@@ -1,7 +1,7 @@
 # id: K10
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM: no timer can signal another thread, in this process or in another
+# expect: ENOSYS: no timer can signal another thread, in this process or in another
 
 SIGEV_THREAD_ID = 4
 for tid in (1, os.getppid(), ARG["host_pid"], 999999):

@@ -2,7 +2,7 @@
 # field: open_files
 # kept-by: seccomp
 # leaves-out: seccomp
-# expect: EPERM: no timers except the one of the process
+# expect: ENOSYS: no timers except the one of the process
 
 made = 0
 timer = ctypes.c_int(0)

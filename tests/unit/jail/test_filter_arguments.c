@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cmocka.h>
@@ -295,11 +296,55 @@ sched_setaffinity_is_refused(void **state)
 {
 	static const char *const names[] = {
 		"sched_setaffinity", "sched_setscheduler", "sched_setparam",
-		"sched_setattr",     "setpriority",	   "ioprio_set",
+		"sched_setattr",     "ioprio_set",
 	};
 
 	(void)state;
 	EXPECT_IN_ALL(names, REFUSE(EPERM));
+}
+
+/* A program that yields to others is told that it does; nothing changes. */
+static void
+setpriority_ignores_only_lowering_the_own_priority(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		bool may = v & FILTER_SUBPROCESS;
+
+		for (uint64_t n = 0; n < 20; n++)
+			expect(v, "setpriority", may ? IGNORE : REFUSE(EPERM),
+			       PRIO_PROCESS, 0, n);
+		for (int64_t n = -40; n < 0; n++) {
+			expect(v, "setpriority", REFUSE(EPERM), PRIO_PROCESS, 0,
+			       (uint64_t)n);
+			expect(v, "setpriority", REFUSE(EPERM), PRIO_PROCESS, 0,
+			       (uint32_t)n);
+		}
+		for (uint64_t which = 1; which < 4; which++)
+			expect(v, "setpriority", REFUSE(EPERM), which, 0, 1);
+		for (unsigned bit = 0; bit < 32; bit++)
+			expect(v, "setpriority", REFUSE(EPERM), PRIO_PROCESS,
+			       BIT(bit), 1);
+	}
+}
+
+/* Programs take these answers for a file system without attributes and a kernel
+   without timers, and continue. */
+static void
+attributes_and_timers_are_missing_and_not_forbidden(void **state)
+{
+	static const char *const attributes[] = {
+		"setxattr",    "lsetxattr",    "fsetxattr",
+		"removexattr", "lremovexattr", "fremovexattr",
+	};
+	static const char *const timers[] = {
+		"timer_create",	    "timer_settime", "timer_gettime",
+		"timer_getoverrun", "timer_delete",
+	};
+
+	(void)state;
+	EXPECT_IN_ALL(attributes, REFUSE(EOPNOTSUPP));
+	EXPECT_IN_ALL(timers, REFUSE(ENOSYS));
 }
 
 static void
@@ -495,11 +540,11 @@ lock_down_calls_are_refused_afterwards(void **state)
 		"pidfd_send_signal",
 	};
 	static const char *const refused[] = {
-		"mount",    "umount2",	 "pivot_root", "chroot",
-		"unshare",  "setns",	 "setuid",     "setgid",
-		"setreuid", "setgroups", "keyctl",     "setresuid",
-		"setfsuid", "chown",	 "fchownat",   "mknod",
-		"mknodat",  "setxattr",	 "ptrace",     "process_vm_readv",
+		"mount",    "umount2",	 "pivot_root",	     "chroot",
+		"unshare",  "setns",	 "setuid",	     "setgid",
+		"setreuid", "setgroups", "keyctl",	     "setresuid",
+		"setfsuid", "chown",	 "fchownat",	     "mknod",
+		"mknodat",  "ptrace",	 "process_vm_readv",
 	};
 
 	(void)state;
@@ -632,7 +677,6 @@ keeper_is_refused_unneeded_calls(void **state)
 		"sched_setscheduler",
 		"ptrace",
 		"process_vm_writev",
-		"setxattr",
 		"add_key",
 		"settimeofday",
 		"reboot",
@@ -652,6 +696,7 @@ keeper_is_refused_unneeded_calls(void **state)
 			expect(v, refused[i], REFUSE(EPERM), 0);
 		for (size_t i = 0; i < ARRAY_LEN(missing); i++)
 			expect(v, missing[i], REFUSE(ENOSYS), 0);
+		expect(v, "setxattr", REFUSE(EOPNOTSUPP), 0);
 	}
 }
 
@@ -673,6 +718,10 @@ main(void)
 		cmocka_unit_test(personality_can_be_read_but_not_changed),
 		cmocka_unit_test(limits_can_be_read_but_not_set),
 		cmocka_unit_test(sched_setaffinity_is_refused),
+		cmocka_unit_test(
+			setpriority_ignores_only_lowering_the_own_priority),
+		cmocka_unit_test(
+			attributes_and_timers_are_missing_and_not_forbidden),
 		cmocka_unit_test(futex_allows_only_wait_and_wake),
 		cmocka_unit_test(mmap_refuses_pages_that_no_limit_counts),
 		cmocka_unit_test(memfd_gets_no_huge_pages),
