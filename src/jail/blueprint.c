@@ -17,6 +17,7 @@ const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
 	"null",
 	"random",
 	"urandom",
+	"zero",
 };
 
 /*
@@ -176,7 +177,11 @@ resolve_mount(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 static int
 resolve_devices(struct blueprint *b, struct remit_error *err)
 {
-	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+	int count = b->plan->filter & PLAN_FILTER_STRICT_MEMORY
+			    ? BLUEPRINT_DEVICES - 1
+			    : BLUEPRINT_DEVICES;
+
+	for (int i = 0; i < count; i++) {
 		own_fd int fd = -1;
 		char path[32];
 

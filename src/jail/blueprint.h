@@ -16,9 +16,9 @@
 #include "jail/mount/workspace.h"
 #include "policy/plan/plan.h"
 
-/* /dev/zero is missing on purpose: RLIMIT_AS does not count a shared mapping of
-   it. */
-#define BLUEPRINT_DEVICES 3
+/* The last is /dev/zero, of which a shared mapping is memory that RLIMIT_AS
+   does not count: so it is missing where that is the limit. */
+#define BLUEPRINT_DEVICES 4
 
 /* Descriptors for the jail get numbers from here on, above those they will have
    inside, so that moving them into place overwrites none. */
@@ -50,12 +50,12 @@ enum blueprint_kind {
 struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
-	int devices[BLUEPRINT_DEVICES];
+	int devices[BLUEPRINT_DEVICES]; /* -1: not in this jail */
 	int etc;	 /* /etc, if this belongs to a root template; else -1 */
 	char *font_file; /* file name of the font list in JAIL_FONTS, or NULL */
 };
 
-#define CONTENTS_INIT { .devices = { -1, -1, -1 }, .etc = -1 }
+#define CONTENTS_INIT { .devices = { -1, -1, -1, -1 }, .etc = -1 }
 
 struct root_template;
 

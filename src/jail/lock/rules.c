@@ -115,6 +115,8 @@ allow_devices(const struct blueprint *b, int ruleset, uint64_t handled,
 		char path[32];
 
 		*detail = 2000 + (uint32_t)i;
+		if (fd < 0)
+			continue;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
 		if ((mounts_are_open(b)

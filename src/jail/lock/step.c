@@ -79,7 +79,7 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_DEVICES] = {
 		"mount devices", STAGE_BUILD, CAN_MOUNT,
-		"only null, random and urandom",
+		"only null, random, urandom and zero",
 	},
 	[STEP_NO_USER_NAMESPACES] = {
 		"forbid user namespaces inside", STAGE_BUILD,

@@ -128,8 +128,15 @@ static const struct {
 	const char *path, *text;
 } etc_files[] = {
 	{ "/.sentinel", "" },
-	{ "/etc/passwd", JAIL_USER ":x:1000:1000::" JAIL_WORKSPACE ":\n" },
-	{ "/etc/group", JAIL_USER ":x:1000:\n" },
+	/* Libraries look up the names of 0 and 65534: root, and what the kernel
+	   shows for every user of the host. */
+	{ "/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n" JAIL_USER
+			 ":x:1000:1000::" JAIL_WORKSPACE ":\n"
+			 "nobody:x:65534:65534:nobody:/nonexistent:"
+			 "/usr/sbin/nologin\n" },
+	{ "/etc/group", "root:x:0:\n" JAIL_USER ":x:1000:\n"
+			"nogroup:x:65534:\n" },
+	{ "/etc/os-release", "NAME=Remit\nID=remit\nPRETTY_NAME=Remit\n" },
 	{ "/etc/hosts", "127.0.0.1 localhost remit\n::1 localhost\n" },
 	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\n"
 				"hosts: files dns\n" },
@@ -256,6 +263,8 @@ step_devices(struct blueprint *b, uint32_t *detail)
 		char path[32];
 
 		*detail = (uint32_t)i + 1;
+		if (b->contents->devices[i] < 0)
+			continue;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
 		if (place_mount(b->root, b->contents->devices[i], path, false) <

@@ -180,6 +180,42 @@ def test_subprocesses_and_network_need_grant(remit):
     assert remit.json(code, *flags)["stdout"] == "bound\n"
 
 
+# Started by an ordinary user, whose cgroups are not writable, programs need these.
+def programs(remit):
+    return ["--subprocess"] + ([] if remit.by_root else ["--memory-fallback", "per_process", "--cpu-fallback", "per_process"])
+
+
+def test_users_that_libraries_look_up_have_names(remit):
+    code = (
+        "import grp, os, platform, pwd, tarfile\n"
+        "print([pwd.getpwuid(n).pw_name for n in (0, 1000, 65534)], [grp.getgrgid(n).gr_name for n in (0, 1000, 65534)])\n"
+        "print(len(pwd.getpwall()), len(grp.getgrall()), platform.freedesktop_os_release()['ID'])"
+    )
+    assert remit.json(code)["stdout"] == "['root', 'remit', 'nobody'] ['root', 'remit', 'nogroup']\n3 3 remit\n"
+
+
+def test_programs_of_the_shell_neither_fail_nor_warn(remit):
+    """What they find missing, they go on without; what is forbidden makes them fail or complain."""
+    script = (
+        "set -e; echo 1 > a; cp -p a b; cp -a a c; install -m 644 a d; sed -i s/1/2/ a; tar cf t.tar b; tar xf t.tar; "
+        "nice -n 5 cat a; timeout 5 cat b; timeout 1 sleep 20 || echo $?"
+    )
+    code = f"import subprocess; p = subprocess.run({script!r}, shell=True, capture_output=True, text=True); print(p)"
+    result = remit.json(code, *programs(remit))
+    assert "returncode=0, stdout='2\\n1\\n124\\n', stderr=''" in result["stdout"], result
+
+
+def test_zeros_only_where_a_cgroup_counts_memory(remit):
+    """Of /dev/zero a shared mapping is memory that a limit of the address space does not count."""
+    result = remit.json("print(open('/dev/zero', 'rb').read(3))", "--memory", "300M")
+    if "cgroup_memory" in enforced(result, "memory_bytes"):
+        assert result["stdout"] == "b'\\x00\\x00\\x00'\n", result
+        code = "import mmap, os\nm = mmap.mmap(os.open('/dev/zero', os.O_RDWR), 600 << 20)\nfor at in range(0, 600 << 20, 4096): m[at] = 1"
+        assert remit.json(code, "--memory", "300M")["status"] == "memory_limit"
+    else:
+        assert result["error"]["name"] == "FileNotFoundError", result
+
+
 def test_two_runs_share_nothing_they_can_write(remit):
     code = "import os; print([os.listdir(p) for p in ('/workspace', '/dev/shm')], 'left' in os.listdir('/tmp')); [open(p + '/left', 'w') for p in ('/workspace', '/tmp', '/dev/shm')]"
     assert remit.json(code)["stdout"] == remit.json(code)["stdout"] == "[[], []] False\n"
