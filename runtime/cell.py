@@ -90,8 +90,8 @@ def _load(part, loader):
 
 
 class Watcher:
-    """A finder that notices imports of modules with displayable objects, and has a part of the runner
-    adapt these modules. It finds no modules itself, except IPython where that is not installed."""
+    """A finder that notices imports of modules with displayable objects, or that start other interpreters,
+    and has a part of the runner adapt these modules. It finds no modules itself, except IPython where that is not installed."""
 
     adopters = {
         "matplotlib.pyplot": "figures",
@@ -101,6 +101,7 @@ class Watcher:
         "IPython.core.display": "ipython",
         "IPython.core.display_functions": "ipython",
         "IPython.core.getipython": "ipython",
+        "multiprocessing.spawn": "spawned",
     }
 
     @classmethod
