@@ -26,8 +26,41 @@ DATA = (
     "/usr/share/matplotlib",
     "/usr/share/zoneinfo",
 )
-# Paths of programs, mounted only if the policy allows subprocesses.
-PROGRAMS = ("/usr/bin", "/bin/sh", "/usr/local/bin")
+# Programs and what they need, only if the policy grants subprocesses. The table
+# names folders because /usr/lib and /usr/share often contain more than programs
+# need.
+PROGRAMS = (
+    "/usr/bin",
+    "/bin/sh",
+    "/usr/local/bin",
+    # Programs that other programs start: git, compilers.
+    "/usr/lib/bfd-plugins",
+    "/usr/lib/compat-ld",
+    "/usr/lib/gcc",
+    "/usr/lib/git-core",
+    "/usr/lib/gold-ld",
+    "/usr/libexec",
+    "/usr/local/libexec",
+    # Data: templates of git, headers, magic numbers, modules of Perl and Node.
+    "/usr/include",
+    "/usr/lib/file",
+    "/usr/lib/node_modules",
+    "/usr/lib/pkgconfig",
+    "/usr/lib/terminfo",
+    "/usr/local/include",
+    "/usr/share/git-core",
+    "/usr/share/misc",
+    "/usr/share/nodejs",
+    "/usr/share/perl",
+    "/usr/share/perl5",
+    "/usr/share/pkgconfig",
+    "/usr/share/terminfo",
+)
+# Folders of helpers whose names contain a version.
+PROGRAM_PATTERNS = ("/usr/lib/llvm-*",)
+# The folders in which programs look for others. Remit's contains only links.
+PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+OWN_PROGRAMS = "/.remit/bin"
 
 
 # Paths for resolving host names, mounted only with the host's network.
@@ -128,6 +161,36 @@ def expose_runtime(exposure, path_entries):
             exposure.add(path)
 
 
+def own_programs(exposure):
+    """The folder with this interpreter's programs (pip, pytest), exposed with the file that marks a venv.
+    An interpreter that is linked elsewhere has none: its folder may be the caller's home."""
+    folder = os.path.dirname(sys.executable)
+    if folder in PATH or folder != os.path.join(sys.prefix, "bin"):
+        return []
+    exposure.add(folder)
+    exposure.add(venv_file())
+    return [folder]
+
+
+def expose_programs(exposure):
+    """Expose programs. Returns a PATH on which python and python3 are this interpreter."""
+    import glob
+    import shutil
+
+    for path in (*PROGRAMS, *sorted(p for pattern in PROGRAM_PATTERNS for p in glob.glob(pattern))):
+        exposure.add(path)
+    exposure.add(sysconfig.get_path("include"))
+    folders = [*own_programs(exposure), *PATH]
+    foreign = []
+    for name in ("python", "python3"):
+        found = shutil.which(name, path=os.pathsep.join(folders))
+        if not found or not os.path.samefile(found, sys.executable):
+            foreign.append(name)
+    for name in foreign:
+        exposure.links[os.path.join(OWN_PROGRAMS, name)] = sys.executable
+    return os.pathsep.join([OWN_PROGRAMS] * bool(foreign) + folders)
+
+
 def import_lines(path_entries):
     """Return the lines of .pth files that make editable installs importable."""
     lines = []
@@ -192,11 +255,15 @@ def modified(path):
         return 0
 
 
+def venv_file():
+    return os.path.join(sys.prefix, "pyvenv.cfg")
+
+
 def seen(path_entries):
     """Return the paths that the answer depends on, with their times: it is valid until one of them
     appears, changes or disappears."""
-    venv = os.path.join(sys.prefix, "pyvenv.cfg")
-    paths = (*path_entries, venv, *wheel_folders(), *DATA, *PROGRAMS, *NETWORK)
+    programs = os.path.dirname(sys.executable)
+    paths = (*path_entries, venv_file(), programs, *wheel_folders(), *DATA, *PROGRAMS, *NETWORK)
     return [f"{path}\t{modified(path)}" for path in paths]
 
 
@@ -251,8 +318,7 @@ def main(runtime, cache):
     exposure = Exposure()
     expose_runtime(exposure, entries)
     mounts = exposure.minimal()
-    for path in PROGRAMS:
-        exposure.add(path)
+    program_path = expose_programs(exposure)
     program_mounts = [m for m in exposure.minimal() if m not in mounts]
     names = Exposure()
     for path in NETWORK:
@@ -268,6 +334,7 @@ def main(runtime, cache):
         "sys_path": entries,
         "mounts": mounts,
         "program_mounts": program_mounts,
+        "program_path": program_path,
         "network_mounts": names.minimal(),
         "links": [f"{path}\t{target}" for path, target in {**exposure.links, **names.links}.items()],
         "import_lines": import_lines(entries),

@@ -9,6 +9,7 @@ interpreter_free(struct interpreter *in)
 	free(in->real);
 	free(in->prefix);
 	free(in->exec_prefix);
+	free(in->program_path);
 	free(in->pip);
 	free(in->package_index);
 	free(in->package_layer);
@@ -124,6 +125,7 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 	    read_list(doc, "sys_path", &in->sys_path, err) < 0 ||
 	    read_list(doc, "mounts", &in->mounts, err) < 0 ||
 	    read_list(doc, "program_mounts", &in->program_mounts, err) < 0 ||
+	    read_text(doc, "program_path", &in->program_path, err) < 0 ||
 	    read_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
 	    read_list(doc, "import_lines", &in->import_lines, err) < 0 ||
 	    read_list(doc, "links", &in->links, err) < 0 ||

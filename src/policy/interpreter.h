@@ -21,6 +21,7 @@ struct interpreter {
 	struct list mounts; /* host paths that are mounted at the same path
 			       inside */
 	struct list program_mounts; /* the same, for subprocesses */
+	char *program_path;	    /* PATH of subprocesses */
 	struct list network_mounts; /* the same, for the network */
 	struct list import_lines;   /* of .pth files, for editable installs */
 	struct list links; /* "path\ttarget": symbolic links to create */

@@ -14,15 +14,13 @@ extern char **environ;
 
 /* The default environment of code; docs/reference/inside.md lists it. */
 static const char *const base_environment[] = {
-	"HOME=" JAIL_WORKSPACE,
-	"TMPDIR=/tmp",
-	"LANG=C.UTF-8",
-	"TZ=UTC",
-	"USER=" JAIL_USER,
-	"LOGNAME=" JAIL_USER,
-	"PATH=/usr/local/bin:/usr/bin:/bin",
+	"HOME=" JAIL_WORKSPACE, "TMPDIR=/tmp",
+	"LANG=C.UTF-8",		"TZ=UTC",
+	"USER=" JAIL_USER,	"LOGNAME=" JAIL_USER,
 	"MPLBACKEND=Agg",
 };
+
+#define NO_PROGRAMS_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* For plans that limit memory by the address space: each thread reserves a
    stack. */
@@ -59,11 +57,27 @@ add_list(struct buf *out, const char *key, const struct list *l)
 	return 0;
 }
 
+/* If the code may start programs, those of the interpreter come first. */
+static int
+add_path(struct list *out, const struct plan *plan)
+{
+	const char *path = plan->policy->subprocess_execution
+				   ? plan->interpreter->program_path
+				   : NO_PROGRAMS_PATH;
+	own_mem char *text = NULL;
+
+	if (asprintf(&text, "PATH=%s", path) < 0) {
+		text = NULL;
+		return -1;
+	}
+	return list_add(out, text);
+}
+
 int
 task_environment(struct list *out, const struct plan *plan,
 		 struct remit_error *err)
 {
-	int added = 0;
+	int added = add_path(out, plan);
 
 	for (size_t i = 0; i < ARRAY_LEN(base_environment) && added == 0; i++)
 		added = list_add(out, base_environment[i]);

@@ -180,7 +180,7 @@ def test_subprocesses_and_network_need_grant(remit):
     assert remit.json(code, *flags)["stdout"] == "bound\n"
 
 
-# Started by an ordinary user, whose cgroups are not writable, programs need these.
+# An ordinary user cannot write cgroups, and must accept limits of each process.
 def programs(remit):
     return ["--subprocess"] + ([] if remit.by_root else ["--memory-fallback", "per_process", "--cpu-fallback", "per_process"])
 
@@ -195,7 +195,7 @@ def test_users_that_libraries_look_up_have_names(remit):
 
 
 def test_programs_of_the_shell_neither_fail_nor_warn(remit):
-    """What they find missing, they go on without; what is forbidden makes them fail or complain."""
+    """They continue if a call is missing. If it is forbidden, they fail or warn."""
     script = (
         "set -e; echo 1 > a; cp -p a b; cp -a a c; install -m 644 a d; sed -i s/1/2/ a; tar cf t.tar b; tar xf t.tar; "
         "nice -n 5 cat a; timeout 5 cat b; timeout 1 sleep 20 || echo $?"
@@ -206,7 +206,7 @@ def test_programs_of_the_shell_neither_fail_nor_warn(remit):
 
 
 def test_zeros_only_where_a_cgroup_counts_memory(remit):
-    """Of /dev/zero a shared mapping is memory that a limit of the address space does not count."""
+    """A limit of the address space does not count a shared mapping of /dev/zero."""
     result = remit.json("print(open('/dev/zero', 'rb').read(3))", "--memory", "300M")
     if "cgroup_memory" in enforced(result, "memory_bytes"):
         assert result["stdout"] == "b'\\x00\\x00\\x00'\n", result

@@ -530,6 +530,39 @@ def test_a_failed_build_says_what_the_build_said(shop, stage):
     assert why.startswith("ValueError: no such compiler"), why
 
 
+EXTENSION = r"""
+import os, subprocess, sysconfig, zipfile
+SOURCE = '''
+#include <Python.h>
+static PyObject *answer(PyObject *m, PyObject *a) { return PyLong_FromLong(42); }
+static PyMethodDef methods[] = { { "answer", answer, METH_NOARGS, NULL }, { NULL } };
+static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "tiny_c", NULL, -1, methods };
+PyMODINIT_FUNC PyInit_tiny_c(void) { return PyModule_Create(&module); }
+'''
+def build_wheel(folder, settings=None, metadata=None):
+    with open("tiny_c.c", "w") as f:
+        f.write(SOURCE)
+    subprocess.check_call(["gcc", "-shared", "-fPIC", "-I", sysconfig.get_path("include"), "-o", "tiny_c.so", "tiny_c.c"])
+    name = "tiny_c-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as z:
+        z.write("tiny_c.so")
+        z.writestr("tiny_c-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny_c\nVersion: 1.0\n")
+        z.writestr("tiny_c-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
+        z.writestr("tiny_c-1.0.dist-info/RECORD", "")
+    return name
+"""
+
+
+def test_an_extension_in_c_is_built(shop, stage):
+    if not (pathlib.Path("/usr/bin/gcc").exists() and list(pathlib.Path("/usr/include").glob("python3.*/Python.h"))):
+        skip_or_fail("no C compiler or no headers of Python")
+    folder = stage / f"extension-{shop.remit.label}"
+    package_index.source(folder, "tiny_c", "1.0", EXTENSION)
+    flags = ("--find-links", folder, "--package", "tiny_c", "--offline", "--package-build")
+    result = shop.json("import tiny_c; print(tiny_c.answer())", *flags)
+    assert (result["status"], result["stdout"]) == ("ok", "42\n"), result
+
+
 # ---- concurrency and interruption ----
 
 

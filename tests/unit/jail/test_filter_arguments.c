@@ -328,8 +328,8 @@ setpriority_ignores_only_lowering_the_own_priority(void **state)
 	}
 }
 
-/* Programs take these answers for a file system without attributes and a kernel
-   without timers, and continue. */
+/* On these errors programs continue: the file system seems to have no
+   attributes, and the kernel no timers. */
 static void
 attributes_and_timers_are_missing_and_not_forbidden(void **state)
 {

@@ -21,6 +21,7 @@ static const struct interpreter python = {
 	.exec_prefix = "/venv/exec",
 	.sys_path = { paths, 2 },
 	.import_lines = { lines, 1 },
+	.program_path = "/venv/bin:/usr/bin",
 };
 
 static char *argv[] = { "-x", "", NULL };
@@ -247,6 +248,18 @@ environment_is_fixed_and_independent_of_the_caller(void **state)
 }
 
 static void
+path_leads_to_the_interpreter_only_if_programs_are_allowed(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	t.policy.subprocess_execution = true;
+	write_task(&t);
+	has(&t, "env", "PATH=/venv/bin:/usr/bin");
+	assert_int_equal(count(&t, "env", NULL), 8);
+}
+
+static void
 variables_of_the_policy_come_last_and_take_effect(void **state)
 {
 	own(told) struct told t = ordinary();
@@ -343,6 +356,8 @@ main(void)
 #endif
 		cmocka_unit_test(
 			environment_is_fixed_and_independent_of_the_caller),
+		cmocka_unit_test(
+			path_leads_to_the_interpreter_only_if_programs_are_allowed),
 		cmocka_unit_test(
 			variables_of_the_policy_come_last_and_take_effect),
 		cmocka_unit_test(

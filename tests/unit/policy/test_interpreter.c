@@ -17,6 +17,7 @@ static const char answer[] =
 	" \"exec_prefix\": \"/venv/exec\", \"compiled\": \"/cache/compiled\","
 	" \"sys_path\": [\"/usr/lib/python3.11\", \"/venv/lib\"],"
 	" \"mounts\": [\"/usr/lib\"], \"program_mounts\": [\"/usr/bin\"],"
+	" \"program_path\": \"/venv/bin:/usr/bin\","
 	" \"network_mounts\": [\"/etc/hosts\"],"
 	" \"import_lines\": [\"import x\"],"
 	" \"links\": [\"/lib\\tusr/lib\"]}";
@@ -74,6 +75,7 @@ complete_answer_is_read_unchanged(void **state)
 	assert_string_equal(in.sys_path.items[1], "/venv/lib");
 	assert_string_equal(in.mounts.items[0], "/usr/lib");
 	assert_string_equal(in.program_mounts.items[0], "/usr/bin");
+	assert_string_equal(in.program_path, "/venv/bin:/usr/bin");
 	assert_string_equal(in.network_mounts.items[0], "/etc/hosts");
 	assert_string_equal(in.import_lines.items[0], "import x");
 	assert_string_equal(in.links.items[0], "/lib\tusr/lib");
@@ -150,8 +152,9 @@ oldest_supported_python_and_newer_ones_are_accepted(void **state)
 static void
 an_answer_that_lacks_a_text_is_refused_and_names_it(void **state)
 {
-	static const char *const keys[] = { "executable", "real", "prefix",
-					    "exec_prefix", "compiled" };
+	static const char *const keys[] = { "executable", "real",
+					    "prefix",	  "exec_prefix",
+					    "compiled",	  "program_path" };
 	static const char *const values[] = { NULL, "null", "7", "[\"x\"]" };
 
 	(void)state;
