@@ -16,8 +16,8 @@
 #include "jail/mount/workspace.h"
 #include "policy/plan/plan.h"
 
-/* The last is /dev/zero, of which a shared mapping is memory that RLIMIT_AS
-   does not count: so it is missing where that is the limit. */
+/* The last is /dev/zero. RLIMIT_AS does not count a shared mapping of it, so
+   jails with that limit do not get the device. */
 #define BLUEPRINT_DEVICES 4
 
 /* Descriptors for the jail get numbers from here on, above those they will have

@@ -128,8 +128,8 @@ static const struct {
 	const char *path, *text;
 } etc_files[] = {
 	{ "/.sentinel", "" },
-	/* Libraries look up the names of 0 and 65534: root, and what the kernel
-	   shows for every user of the host. */
+	/* Libraries look up the names of 0 and of 65534, which the kernel shows
+	   for each user of the host. */
 	{ "/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n" JAIL_USER
 			 ":x:1000:1000::" JAIL_WORKSPACE ":\n"
 			 "nobody:x:65534:65534:nobody:/nonexistent:"

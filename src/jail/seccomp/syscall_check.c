@@ -322,8 +322,7 @@ static const struct clause prlimit_own[] = {
 
 const struct check check_prlimit_own = CHECK(prlimit_own, REFUSE(EPERM));
 
-/* A process that wants to yield to others reports success and keeps its
-   priority. Only the own one, and no higher one. */
+/* Lowering the caller's own priority reports success and changes nothing. */
 static const struct clause setpriority_lower[] = {
 	IGNORE_IF(INT(0, PRIO_PROCESS), INT(1, 0), BITS(2, 0xffffffe0, 0)),
 };

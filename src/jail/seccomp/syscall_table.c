@@ -29,8 +29,7 @@ static const struct call subprocess_calls[] = {
 	{ "setpgid", .action = ALLOW },
 	{ "setsid", .action = ALLOW },
 
-	/* nice(1) starts its program also without the lower priority, but
-	   warns. */
+	/* nice(1) prints a warning if this fails, and starts its program. */
 	{ "setpriority", .check = &check_setpriority },
 
 	/* The pid namespace is the boundary. musl's raise() uses tkill. */
