@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 
 #include "base/file/beneath.h"
 #include "base/file/io.h"
@@ -109,19 +110,24 @@ make_parent(int root, const char *path, const char **name)
 }
 
 static int
-make_root_file(int root, const char *path, const char *text)
+open_root_file(int root, const char *path)
 {
 	const char *name;
 	own_fd int parent = make_parent(root, path, &name);
-	own_fd int fd = -1;
 
 	if (parent < 0)
 		return -1;
-	fd = openat(parent, name,
-		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0)
-		return -1;
-	return 0;
+	return openat(parent, name,
+		      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		      0644);
+}
+
+static int
+make_root_file(int root, const char *path, const char *text)
+{
+	own_fd int fd = open_root_file(root, path);
+
+	return fd < 0 || io_write_all(fd, text, strlen(text)) < 0 ? -1 : 0;
 }
 
 static const struct {
@@ -153,6 +159,70 @@ make_root_link(int root, const char *path, const char *target)
 	if (symlinkat(target, parent, name) < 0 && errno != EEXIST)
 		return -1;
 	return 0;
+}
+
+/* ---- two files of /proc ---- */
+
+/*
+ * Libraries read these names to size their buffers and pools. No procfs is
+ * mounted: the files state the policy's limits. They are links, since the
+ * Landlock rule for /etc includes what they lead to.
+ */
+#define CPU_FIGURES    "/etc/figures/cpuinfo"
+#define MEMORY_FIGURES "/etc/figures/meminfo"
+
+static int
+write_cpu_figures(const struct blueprint *b)
+{
+	own_fd int fd = open_root_file(b->root, CPU_FIGURES);
+	uint64_t count = b->plan->limits.cpus;
+	cpu_set_t all;
+
+	if (fd < 0 || sched_getaffinity(0, sizeof(all), &all) < 0)
+		return -1;
+	if (!count || count > (uint64_t)CPU_COUNT(&all))
+		count = (uint64_t)CPU_COUNT(&all);
+	for (unsigned i = 0; i < count; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text),
+			 "processor\t: %u\nmodel name\t: Remit\n\n", i);
+		if (io_write_all(fd, text, strlen(text)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+write_memory_figures(const struct blueprint *b)
+{
+	uint64_t bytes = b->plan->policy->memory_bytes;
+	unsigned long long kib;
+	char text[512];
+	struct sysinfo s;
+
+	if (sysinfo(&s) < 0)
+		return -1;
+	if (bytes > (uint64_t)s.totalram * s.mem_unit)
+		bytes = (uint64_t)s.totalram * s.mem_unit;
+	kib = bytes / 1024;
+	snprintf(text, sizeof(text),
+		 "MemTotal:       %8llu kB\nMemFree:        %8llu kB\n"
+		 "MemAvailable:   %8llu kB\nBuffers:               0 kB\n"
+		 "Cached:                0 kB\nSwapCached:            0 kB\n"
+		 "SwapTotal:             0 kB\nSwapFree:              0 kB\n"
+		 "Shmem:                 0 kB\nSReclaimable:          0 kB\n",
+		 kib, kib, kib);
+	return make_root_file(b->root, MEMORY_FIGURES, text);
+}
+
+static int
+make_figures(const struct blueprint *b)
+{
+	if (write_cpu_figures(b) < 0 || write_memory_figures(b) < 0 ||
+	    make_root_link(b->root, "/proc/cpuinfo", ".." CPU_FIGURES) < 0)
+		return -1;
+	return make_root_link(b->root, "/proc/meminfo", ".." MEMORY_FIGURES);
 }
 
 /* With this option the C library queries one address at a time, and does not
@@ -188,6 +258,8 @@ step_links(struct blueprint *b, uint32_t *detail)
 		if (make_root_file(b->root, etc_files[i].path,
 				   etc_files[i].text) < 0)
 			return -1;
+	if (make_figures(b) < 0)
+		return -1;
 	/* A clone's root cannot be written, so create the mount point now. */
 	if (b->plan->ends_tls && make_root_file(b->root, JAIL_TRUST, "") < 0)
 		return -1;

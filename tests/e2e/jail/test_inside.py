@@ -44,8 +44,8 @@ def test_jail_has_documented_environment(remit):
     assert seen["cpus"][0] == seen["cpus"][1] <= 2
     assert seen["encoding"] == ["utf-8", "utf-8"]
     assert seen["sigint"] and seen["umask"] == 0o22 and seen["tty"] == [False] * 3
-    assert seen["proc"] == seen["sys"] == "FileNotFoundError"
-    assert seen["root"] == seen["dev"] == "PermissionError"
+    assert seen["sys"] == "FileNotFoundError"
+    assert seen["root"] == seen["dev"] == seen["proc"] == "PermissionError"
     assert seen["workspace"] == seen["shm"] == []
     assert seen["executable"] == "/usr/bin/python3" and seen["flags"] == [1]
     assert seen["argv"] == ["main.py"] and seen["main"] == "__main__" and seen["builtins"] == [True] * 3
@@ -203,6 +203,20 @@ def test_programs_of_the_shell_neither_fail_nor_warn(remit):
     code = f"import subprocess; p = subprocess.run({script!r}, shell=True, capture_output=True, text=True); print(p)"
     result = remit.json(code, *programs(remit))
     assert "returncode=0, stdout='2\\n1\\n124\\n', stderr=''" in result["stdout"], result
+
+
+def test_figures_of_proc_are_the_limits_of_the_policy(remit):
+    code = (
+        "import os\n"
+        "print([line.split()[1] for line in open('/proc/meminfo') if line.startswith(('MemTotal', 'MemAvailable'))])\n"
+        "print(open('/proc/cpuinfo').read().count('processor'), os.cpu_count())\n"
+        "for name in ('self', 'thread-self', '1', '2', 'net', 'sys', 'version', 'kcore'): print(os.path.lexists('/proc/' + name), end=' ')\n"
+        "for name in ('cpuinfo', 'meminfo'):\n"
+        "    try: open('/proc/' + name, 'a')\n"
+        "    except OSError as e: print(e.strerror)\n"
+    )
+    result = remit.json(code, "--memory", "300M", "--cpus", "1")
+    assert result["stdout"] == "['307200', '307200']\n1 1\n" + "False " * 8 + "Read-only file system\n" * 2, result
 
 
 def test_zeros_only_where_a_cgroup_counts_memory(remit):

@@ -6,6 +6,7 @@
 import collections
 
 HOST_ONLY = ("/home", "/root", "/var", "/boot", "/srv", "/mnt", "/proc", "/sys")
+OWN = {"cpuinfo", "meminfo"}  # Remit's files in /proc
 wanted = os.path.basename(ARG["secret_path"])
 # Landlock does not let the program list / itself, so begin below it as well.
 queue = collections.deque((path, 0) for path in ("/", "/etc", "/dev", "/usr", "/lib", "/tmp"))
@@ -21,7 +22,7 @@ for path in HOST_ONLY:
     except OSError as e:
         refused(path, errname(e.errno))
     else:
-        if names:
+        if set(names) - (OWN if path == "/proc" else set()):
             went_through(path, "%d names" % len(names))
 while queue and seen < 100000:
     path, depth = queue.popleft()

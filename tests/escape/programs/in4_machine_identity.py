@@ -16,5 +16,8 @@ for path in (
     except OSError as e:
         refused(path, errname(e.errno))
         continue
-    went_through(path, repr(data[:40]))
+    if path == "/proc/cpuinfo" and data.startswith(b"processor\t: 0\nmodel name\t: Remit\n\n"):
+        refused(path, "Remit's own")
+    else:
+        went_through(path, repr(data[:40]))
 report_outcome()
