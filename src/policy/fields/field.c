@@ -52,7 +52,7 @@ static bool
 number_is(const struct policy *p, const struct field *f, const char *text)
 {
 	struct remit_error ignored;
-	uint64_t n;
+	uint64_t n = 0;
 	int r;
 
 	if (f->choices)
