@@ -92,6 +92,7 @@ TLS = {"bookworm": ("TLS 1.2 by ", "TLSv1.2"), "trixie": ("TLS 1.2 and 1.3 by ",
 TLS_SCRIPT = """
 cd; remit=$PWD/remit/build/remit; $remit --version
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2 -out cert.pem -keyout key.pem 2>/dev/null
+: >served
 $remit serve --listen 127.0.0.1:0 --tls-certificate cert.pem --tls-key key.pem >served 2>&1 &
 for i in $(seq 100); do address=$(sed -n 's|.*https://\\([0-9.:]*\\)/.*|\\1|p' served); [ -z "$address" ] || break; sleep 0.1; done
 printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' | openssl s_client -connect "$address" -ign_eof 2>&1
