@@ -81,7 +81,9 @@ make_for(const char *tenant, const char *key, const char *first,
 		PACKAGE_LAYER_MAKE_INIT;
 	own(policy) struct policy p;
 	own(buf) struct buf about = BUF_INIT(4096);
+	char whole_key[SHA256_TEXT] = "";
 
+	snprintf(whole_key, sizeof(whole_key), "%s", key);
 	assert_int_equal(policy_init(&p), 0);
 	assert_int_equal(record_add(&about, "wheel", "x==1.0 abc"), 0);
 	assert_int_equal(record_add(&about, "file", first), 0);
@@ -90,7 +92,8 @@ make_for(const char *tenant, const char *key, const char *first,
 	give(&m, "out/1", "#!", 2);
 	give(&m, "out/about", about.data, about.len);
 	give(&m, "out/0", "x = 1\n", 6);
-	return package_layer_make_finish(&m, key, tenant, &p, &python, err);
+	return package_layer_make_finish(&m, whole_key, tenant, &p, &python,
+					 err);
 }
 
 static int
