@@ -192,7 +192,7 @@ measure_gapped(struct one_case *c, const struct bench *b,
 static int
 relay_once(struct one_case *c, struct remit_error *err)
 {
-	double us;
+	double us = 0;
 
 	if (bench_relay_time(c->relay, &us, err) < 0)
 		return -1;
