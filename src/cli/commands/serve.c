@@ -383,17 +383,39 @@ warn_of_sum(const struct serve_call *c)
 		needed, machine);
 }
 
+/* Clients may accept a fallback themselves where the key lets them. */
 static int
-check_policy(const struct policy *policy, struct remit_error *err)
+accept_fallbacks(struct policy *policy, const struct key *key,
+		 struct remit_error *err)
 {
+	static const enum field_id fallbacks[] = { F_MEMORY_FALLBACK,
+						   F_CPU_FALLBACK };
+
+	for (size_t i = 0; i < ARRAY_LEN(fallbacks); i++) {
+		const struct field *f = &fields[fallbacks[i]];
+
+		if (field_set_has(&key->free, f) &&
+		    field_set_text(policy, f, "per_process", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+check_policy(const struct key *key, struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
 	own(site) struct site site = { 0 };
 	own(plan) struct plan plan = { 0 };
 	struct plan_job job = { 0 };
 
-	if (site_find_host(&site, err) < 0 ||
-	    site_find_interpreter(&site, policy->python, err) < 0)
+	if (policy_copy(&policy, &key->policy) < 0)
+		return fail_memory(err, "policy");
+	if (accept_fallbacks(&policy, key, err) < 0 ||
+	    site_find_host(&site, err) < 0 ||
+	    site_find_interpreter(&site, policy.python, err) < 0)
 		return -1;
-	return plan_build(&plan, policy, &job, &site.host, &site.interpreter,
+	return plan_build(&plan, &policy, &job, &site.host, &site.interpreter,
 			  err);
 }
 
@@ -409,7 +431,7 @@ check_policies(const struct serve_call *c, struct remit_error *err)
 		/* Most keys have the server's policy. */
 		if (i && !strcmp(all[i].policy_text, all[i - 1].policy_text))
 			continue;
-		if (check_policy(&all[i].policy, err) == 0)
+		if (check_policy(&all[i], err) == 0)
 			continue;
 		return c->keys_path
 			       ? fail_within(err, "the policy of the key %s",
