@@ -59,10 +59,7 @@ def make_test_user() -> None:
 # a hash of its name. With REMIT_SOAK=1, as in `make soak`, both users run every test.
 ONE_USER = {
     f"test_{name}" for name in (
-        "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b", "files",
-        "instructions", "ipython", "mcp", "mcp_ask", "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials",
-        "network_credentials_tls", "network_entries", "network_warm", "openapi", "packages", "policy", "python", "releases", "repl", "schema",
-        "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_apis", "steps", "tools", "validator", "warm",
+        "network_proxy",
     )
 }  # fmt: skip
 # Two users and two kinds of start make four pairs. These files run two of the four, so that each user and each kind is tested.
@@ -74,9 +71,12 @@ WORDS = frozenset().union(*PAIRS)
 # Tests with downloaded clients, browsers and frameworks, and others that take minutes. `make soak` and CI run them.
 LONGER = {f"test_{name}" for name in ("container", "e2b_clients", "mcp_clients", "openapi", "playground")}
 
-# Every user runs every hostile program with the released product. In the warm variants, and in those that show that a program
-# is hostile or that one mechanism alone contains it, the users take turns.
-ONE_CALLER = {"test_control_escapes", "test_single_mechanism_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_single_mechanism_contains"}
+# Every user runs every hostile program with the released product. In the tier landlock, in the warm variants, and in those that
+# show that a program is hostile or that one mechanism alone contains it, the users take turns.
+ONE_CALLER = {
+    "test_bare_contains", "test_control_escapes", "test_single_mechanism_contains", "test_warm_contains", "test_warm_control_escapes",
+    "test_warm_single_mechanism_contains",
+}  # fmt: skip
 
 
 def is_turn_of_other_user(name: str, user: str) -> bool:

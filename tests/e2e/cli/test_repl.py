@@ -105,7 +105,7 @@ def test_repl_repeated_ctrl_c_reaches_cell_that_catches_it(repl):
     one = repl("--timeout", "300s")
     one.line("n = 0; import time")
     one.line("while n < 3:")
-    one.line("    try: print('waits', n); time.sleep(300)", "... ")
+    one.line("    try: print(f'waits {n}\\n', end=''); time.sleep(300)", "... ")
     one.line("    except KeyboardInterrupt: n += 1", "... ")
     one.line("", "... ")
     for n in range(3):

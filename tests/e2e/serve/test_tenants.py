@@ -201,16 +201,20 @@ SLEEP = {"code": "import time; time.sleep(3600)", "policy": {**SMALL, "timeout":
 
 def test_programs_waiting_for_memory_do_not_delay_other_keys(any_remit):
     with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
-        runs = s.events  # of bob, who has a separate share
+        runs = s.events  # the runs of bob, who has a separate share
         first = stack.enter_context(contextlib.closing(s.connect()))
-        first.request("POST", "/v1/runs", json.dumps({**SLEEP, "stream": "ndjson"}), {"Authorization": f"Bearer {alice}", "Content-Type": "application/json"})
+        sleeper = {**SLEEP, "code": "print('up', flush=True)\n" + SLEEP["code"], "stream": "ndjson"}
+        first.request("POST", "/v1/runs", json.dumps(sleeper), {"Authorization": f"Bearer {alice}", "Content-Type": "application/json"})
         events = first.getresponse()
         begun = json.loads(events.readline())["id"]
+        # The first event comes before the program has its memory.
+        while b"up" not in events.readline():
+            pass
         waiting = start(stack, s, alice, {"code": "print(1)", "policy": SMALL})
         until(lambda: s.metric("remit_rooms") == 2)
         for _ in range(3):
             assert runs("/v1/runs", {"code": "1", "policy": SMALL})[-1]["result"]["status"] == "ok"
-        assert not is_answered(waiting)
+        assert not is_answered(waiting), answer(waiting)
         s.json("POST", f"/v1/runs/{begun}/interrupt", {}, token=alice)
         assert answer(waiting)[1]["stdout"] == "1\n"
 
