@@ -15,10 +15,10 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/file/path.h"
+#include "base/proc.h"
 
 /* ---- the directory ---- */
 
@@ -253,13 +253,6 @@ bench_open(struct bench *b, const struct bench_options *opt,
 	return start_keeper(b, err);
 }
 
-static void
-wait_for_exit(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 /* Kill all remaining children: they belong to interrupted commands. */
 static void
 end_children(void)
@@ -277,7 +270,7 @@ end_children(void)
 		if (pid > 0 && kill(pid, SIGKILL) < 0)
 			return;
 		if (pid > 0)
-			wait_for_exit(pid);
+			(void)proc_wait(pid, NULL);
 	} while (pid > 0);
 }
 
@@ -287,7 +280,7 @@ bench_close(struct bench *b)
 	bench_progress(b, "%s", "");
 	own_fd_close(&b->keeper_control);
 	if (b->keeper > 0)
-		wait_for_exit(b->keeper);
+		(void)proc_wait(b->keeper, NULL);
 	end_children();
 	bench_directory_remove(b->directory);
 	bench_root_free(&b->root);

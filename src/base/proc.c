@@ -4,6 +4,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+
+int
+proc_wait(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return 0;
+}
 
 int
 proc_status(pid_t pid, char out[PROC_STATUS_SIZE])

@@ -31,6 +31,10 @@ struct proc_file {
    does not report the numbers. */
 int proc_file(pid_t pid, int fd, struct proc_file *out) must_check;
 
+/* Waits for the end of a child, whatever signals arrive. `status` may be NULL.
+   Returns -1 with errno if it was reaped elsewhere. */
+int proc_wait(pid_t pid, int *status);
+
 /* Whether the first thread of the process sleeps. If it sleeps again later with
    the same number of context switches, it has not run in between. */
 bool proc_sleeps(pid_t pid, uint64_t *switches);

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/file/io.h"
 #include "base/file/path.h"
+#include "base/proc.h"
 #include "client/part.h"
 #include "wire/record.h"
 
@@ -245,8 +245,7 @@ remit_close(struct remit *r)
 	/* The keeper exits when its control socket closes. If the host program
 	   reaps all children itself, waitpid() fails at once. */
 	if (r->keeper_pid > 0)
-		while (waitpid(r->keeper_pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)proc_wait(r->keeper_pid, NULL);
 	free(r->keeper_path);
 	free(r->command_path);
 	pthread_mutex_destroy(&r->lock);

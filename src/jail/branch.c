@@ -22,8 +22,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
+#include "base/proc.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/idmap.h"
 #include "jail/part.h"
@@ -124,8 +124,7 @@ helper_main(const struct jail *parent, struct blueprint *b, int report)
 		built.sys_errno = errno;
 		helper_report(&built, report);
 	}
-	while (waitpid(maker, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)proc_wait(maker, NULL);
 	_exit(0);
 }
 
@@ -168,8 +167,7 @@ run_helper(struct jail *j, const struct jail *parent, struct blueprint *b,
 	theirs = -1;
 	/* Pid 1 has a copy of the pipe's other end, so end of file would not
 	   come: wait for the helper and read what is there. */
-	while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)proc_wait(helper, NULL);
 	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0 ||
 	    read(ours, &built, sizeof(built)) != sizeof(built))
 		built.sys_errno = ECHILD;

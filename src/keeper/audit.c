@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
+#include "base/proc.h"
 #include "jail/seccomp/filter.h"
 
 /* ---- the file and its lines ---- */
@@ -362,7 +362,7 @@ audit_writer_stop(struct audit_writer *c)
 	}
 	own_fd_close(&c->fd);
 	c->fd = -1;
-	while (c->pid > 0 && waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	if (c->pid > 0)
+		(void)proc_wait(c->pid, NULL);
 	buf_free(&c->out);
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "base/digest.h"
@@ -83,9 +82,7 @@ can_make_user_namespace(void)
 
 	if (pid == 0)
 		_exit(unshare(CLONE_NEWUSER) < 0);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status == 0;
+	return pid > 0 && proc_wait(pid, &status) == 0 && status == 0;
 }
 
 /* The name of the cache file for the current surroundings of this process: a
