@@ -95,7 +95,7 @@ def adopt_pyplot(module):
 
 
 def adopt_image(module):
-    # The method itself: which function it calls depends on the version of Pillow.
+    # Replace the method, not the function that it calls, which differs between versions of Pillow.
     module.Image.show = show_image
 
 

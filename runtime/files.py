@@ -87,7 +87,7 @@ def gunzip(pieces):
     except error:
         raise OSError(EINVAL, "not gzip") from None
     if not stream.eof or stream.unused_data:
-        raise OSError(EINVAL, "not one whole gzip stream")
+        raise OSError(EINVAL, "not exactly one complete gzip stream")
 
 
 def follow(path):

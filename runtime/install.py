@@ -104,7 +104,7 @@ def fetch(index, sources, links, wanted):
     where = ["--no-index"] if index == "-" else ["--index-url", index]
     for folder in links:
         where += ["--find-links", folder]
-    # `pip wheel` would run build code of the packages.
+    # Sources are allowed only on request, because `pip wheel` executes their build code.
     verb = ["wheel", "--wheel-dir"] if sources else ["download", "--only-binary", ":all:", "--dest"]
     pip(*verb, WHEELS, "--progress-bar", "off", *where, "--", *wanted)
     return sorted(os.path.join(WHEELS, name) for name in os.listdir(WHEELS))

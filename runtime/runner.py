@@ -131,7 +131,7 @@ def run_import_lines(task):
     for line in task.many["pth"]:
         try:
             exec(line, {})
-        except Exception as e:  # as in site: report it and continue
+        except Exception as e:  # like the module site: report the error and continue
             print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
 
 
@@ -139,7 +139,7 @@ def flush():
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # closed, replaced or full: ignored, as at the end of Python
+        except Exception:  # it is closed, replaced or full: ignored, as when Python ends
             continue
 
 

@@ -321,7 +321,7 @@ def function(bridge, name, text, parameters):
             raise TypeError(f"{name}() takes {len(names)} arguments, not {len(values)}")
         for parameter, value in zip(names, values):
             if parameter in arguments:
-                raise TypeError(f"{name}() got {parameter!r} twice")
+                raise TypeError(f"{name}() got multiple values for argument {parameter!r}")
             arguments[parameter] = value
         return bridge.call(name, arguments)
 

@@ -34,7 +34,8 @@ uint64_t deadline_us(enum deadline d);
 /* Fills *err with REMIT_E_BUSY and returns -1. */
 int deadline_missed(struct remit_error *err, enum deadline d);
 
-/* The same, with a sentence that another process got from deadline_missed(). */
+/* Like deadline_missed(), but the sentence comes from another process, which
+   got it from that function. */
 int deadline_busy(struct remit_error *err, const char *sentence);
 
 #endif

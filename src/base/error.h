@@ -14,7 +14,7 @@
 int fail(struct remit_error *err, enum remit_code code, const char *fmt, ...)
 	printf_like(3, 4);
 
-/* The same, and appends the text of errno to the message. */
+/* Like fail(), and appends the text of errno to the message. */
 int fail_sys(struct remit_error *err, enum remit_code code, const char *fmt,
 	     ...) printf_like(3, 4);
 
@@ -49,7 +49,7 @@ int error_print(const struct remit_error *err);
 /* Writes the text in double quotes, and returns out. */
 const char *quote(char out[QUOTE_SIZE], const char *text);
 
-/* The same without quotes, in at most size - 1 bytes. */
+/* Like quote(), but without quotes and with at most size - 1 bytes. */
 const char *quote_bare(char *out, size_t size, const char *text);
 
 #endif

@@ -36,7 +36,8 @@ tool_crew_open(struct tool_crew *crew)
 	crew->running = 0;
 }
 
-/* Waits until no command runs. After a run that is immediate. */
+/* Waits until no command runs, and frees the crew. After a run has ended no
+   command is left, so this returns at once. */
 static void
 tool_crew_free(struct tool_crew *crew)
 {

@@ -234,7 +234,7 @@ displays_begin(struct displays *d, const char *payload, size_t len,
 		return -1;
 	if (d->total_bytes)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a display before the end of another");
+			    "a display begins before the last one is complete");
 	if (h.kind == DISPLAY_VALUE && d->value.len)
 		return fail(err, REMIT_E_PROTOCOL, "a second value");
 	d->head.len = d->data.len = 0;

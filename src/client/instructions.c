@@ -66,7 +66,8 @@ add_tool(struct buf *out, const struct tool *tool)
 static int
 add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 {
-	/* With the tier "static" no code runs, and nothing can be called. */
+	/* In the tier "static" (no limits) no code runs that could call a
+	   tool. */
 	if (!tools->count || !limits->len)
 		return 0;
 	if (buf_addf(out, "%s", intro) < 0)

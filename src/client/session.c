@@ -271,7 +271,7 @@ remit_session_interrupt(struct remit_session *s)
 {
 	uint64_t one = 1;
 
-	/* It can only fail after 2^64 interrupts. */
+	/* Writing to an eventfd fails only after 2^64 interrupts. */
 	if (write(s->run.wake, &one, sizeof(one)) < 0)
 		return;
 }

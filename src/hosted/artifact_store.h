@@ -40,7 +40,8 @@ bool artifact_store_reserve(struct artifact_store *s, const char *owner,
 /* Removes the files of a hosted session instead of keeping them. */
 void artifact_store_discard(struct artifact_store *s, const char *owner,
 			    const char *id);
-/* The hosted session has ended: keeps its files from now on. */
+/* Called when the hosted session has ended: keeps its files for a limited time,
+   or removes them if there is not enough space. */
 void artifact_store_keep(struct artifact_store *s, const char *owner,
 			 const char *id);
 /* Removes files that are past their time. */

@@ -226,18 +226,19 @@ int hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
    event has the session's last result. */
 int hosted_close(struct hosted *r, const struct hosted_events *ev, void *user,
 		 struct remit_error *err) must_check;
-/* Ends it immediately. Queued requests fail with REMIT_E_GONE. A session that
-   is still being opened counts against the limits until that is done. */
+/* Ends the session immediately. Queued requests fail with REMIT_E_GONE. A
+   session that is still being opened counts against the limits until the
+   opening is done. */
 void hosted_drop(struct hosted *r);
 
 /* Raises KeyboardInterrupt in the running cell, if any. A run is killed two
    seconds later. */
 void hosted_interrupt(struct hosted *r);
-/* The same for one cell; a queued cell is not run. */
+/* Interrupts one cell in this way, or removes it from the queue. */
 void hosted_cancel(struct hosted *r, uint64_t number);
 /* Sets when the session expires, from now; 0: never. */
 void hosted_set_life(struct hosted *r, uint64_t life_ms);
-/* The same, unless the session already lives longer. */
+/* Like hosted_set_life(), but never shortens the life of the session. */
 void hosted_extend_life(struct hosted *r, uint64_t life_ms);
 
 /* Called within the event `result` or `file` when the reply has been built:

@@ -37,7 +37,7 @@ read_chain(mbedtls_x509_crt *out, const char *path, struct remit_error *err)
 
 	if (path_read_file(&text, path, err) < 0)
 		return fail_within(err, "--tls-certificate");
-	/* For PEM, the length includes the terminating NUL. */
+	/* Mbed TLS wants a length that includes the terminating NUL for PEM. */
 	bad = mbedtls_x509_crt_parse(
 		out, (const unsigned char *)buf_text(&text), text.len + 1);
 	if (bad < 0)

@@ -225,7 +225,8 @@ tls_close_notify(struct tls *t)
 
 /* ---- configuration ---- */
 
-/* Only cipher suites with ephemeral keys and authenticated encryption. */
+/* The accepted cipher suites: those with ephemeral keys and authenticated
+   encryption. */
 static const int ciphers[] = {
 #ifdef MBEDTLS_SSL_PROTO_TLS1_3
 	MBEDTLS_TLS1_3_AES_128_GCM_SHA256,

@@ -34,7 +34,7 @@ void tls_free(struct tls *t);
 int tls_handshake(struct tls *t) must_check;
 bool tls_is_established(const struct tls *t);
 
-/* As recv(2) and send(2) on a non-blocking socket. Bytes that could not be
+/* Like recv(2) and send(2) on a non-blocking socket. Bytes that could not be
    sent must be offered again before any others. */
 ssize_t tls_read(struct tls *t, char *out, size_t size);
 ssize_t tls_write(struct tls *t, const char *bytes, size_t len);

@@ -26,7 +26,9 @@ attest_expect(const char *status, const char *key, const char *value,
 	if (at && !strncmp(at, value, n) && (at[n] == '\n' || at[n] == '\t'))
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
-		    "the jail is not locked: %s is %.16s and not %s", key,
+		    "the jail is not locked down: in /proc/PID/status, %s is "
+		    "%.*s instead of %s",
+		    key, at ? (int)strcspn(at, "\n\t") : -1,
 		    at ? at : "missing", value);
 }
 
@@ -108,7 +110,8 @@ check_threads(pid_t pid, struct remit_error *err)
 
 /* ---- open files ---- */
 
-/* Whether this is any of the descriptors that the jail was given. */
+/* Whether the descriptor is one of those that the jail was given when it was
+   built: standard streams and channel. */
 static bool
 is_own_end(const struct jail *j, int fd)
 {
@@ -122,7 +125,8 @@ is_own_end(const struct jail *j, int fd)
 	return false;
 }
 
-/* Only root can read what a descriptor leads to. */
+/* Refuses a descriptor that the code opened. The message names what it leads
+   to, which only root can read. */
 static int
 check_descriptor(const struct jail *j, const char *name,
 		 struct remit_error *err)
@@ -141,7 +145,7 @@ check_descriptor(const struct jail *j, const char *name,
 		snprintf(target, sizeof(target), "descriptor %.16s", name);
 	return branch_refuse(
 		err, "Close files, sockets, pipes and event loops first.",
-		"it has something open that both would share:", target);
+		"it has something open that the copy would share:", target);
 }
 
 static int
@@ -189,7 +193,8 @@ is_harmless(const char *flags, const char *path)
 	       (n < 10 || strcmp(path + n - 10, " (deleted)") != 0);
 }
 
-/* "start-end flags offset device inode      path" */
+/* Checks a line of /proc/PID/maps:
+   "start-end flags offset device inode      path". */
 static int
 check_map(char *line, struct remit_error *err)
 {
@@ -208,7 +213,7 @@ check_map(char *line, struct remit_error *err)
 		return 0;
 	return branch_refuse(err,
 			     "Release shared memory and mapped files first.",
-			     "it has memory that both would share:",
+			     "it has memory that the copy would share:",
 			     *at ? at : "without a name");
 }
 
@@ -241,7 +246,8 @@ branch_check_alone(const struct jail *j, struct remit_error *err)
 
 /* ---- the copy ---- */
 
-/* The last two pids of the line NSpid. */
+/* Reads the last two pids of the line NSpid: *inner is the one in the process's
+   pid namespace, *outer the one in the namespace around it. */
 static int
 read_pids(pid_t pid, long *outer, long *inner)
 {
@@ -279,7 +285,8 @@ check_namespace(const struct jail *j, const struct join_space *space,
 	if (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
-		    "the branch is in another %s namespace", space->name);
+		    "the branch is not in the %s namespace of its jail",
+		    space->name);
 }
 
 int

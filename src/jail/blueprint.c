@@ -149,7 +149,7 @@ resolve_mount(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 		b->own.mount_count++;
 		return 0;
 	}
-	/* Runtime files are readable by everyone. A directory named by the
+	/* All users can read runtime files. A directory named by the
 	   policy is mapped so that the jail's user appears to own what its
 	   owner owns. */
 	if (b->by_root && !m->runtime &&

@@ -28,7 +28,7 @@
 #include "jail/mount/idmap.h"
 #include "jail/part.h"
 
-/* What the helper reports. */
+/* The report of the helper about pid 1. */
 struct built {
 	int32_t pid; /* pid 1, as the keeper sees it */
 	int32_t sys_errno;
@@ -50,7 +50,8 @@ enter_parent_jail(const struct jail *parent, const struct blueprint *b)
 	if (setresgid(JAIL_UID, JAIL_UID, JAIL_UID) < 0 ||
 	    setresuid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
 		return -1;
-	/* Without this, root would own the child's id maps in /proc. */
+	/* If this process were undumpable, the id maps of its child in /proc
+	   would belong to root. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
@@ -138,8 +139,8 @@ branch_fail(const struct built *built, struct remit_error *err)
 			err, "branches",
 			"Branch from a session that is not a branch itself, or "
 			"from an earlier one.",
-			"the kernel cannot nest this branch deeper: it is a "
-			"branch of a branch too many times over");
+			"the kernel allows no deeper nesting: this session is "
+			"a branch of a branch, too many times over");
 	fail_sys(err, REMIT_E_KERNEL, "create namespaces of a branch");
 	return step_failed_at(err, (enum step_id)built->step);
 }
@@ -191,7 +192,7 @@ branch_lay_out(struct jail *j, struct blueprint *b,
 	    jail_make_ends(j, b, in, err) < 0 ||
 	    jail_acquire_groups(j, b->plan, site, name, err) < 0)
 		return -1;
-	/* These are for the copy of the code; pid 1 does not get them. */
+	/* These descriptors are for the copied interpreter, not for pid 1. */
 	j->entry[JOIN_IN] = take_fd(&b->in);
 	j->entry[JOIN_OUT] = take_fd(&b->out);
 	j->entry[JOIN_ERR] = take_fd(&b->err);

@@ -33,11 +33,11 @@ recv_first_message(struct jail *j, struct remit_error *err)
 		j->listener = got[0];
 	if (count > expected)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "%zu descriptors came with the first message",
-			    count);
+			    "the first message has %zu descriptors", count);
 	if (j->run_pid < 0)
 		return fail(err, REMIT_E_INTERNAL,
-			    "the first message came without credentials");
+			    "the kernel did not add a pid to the first "
+			    "message of the jail");
 	if (buf_add(&j->channel.in, bytes, (size_t)n) < 0)
 		return fail_memory(err, "receive buffer");
 	return 0;

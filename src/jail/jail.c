@@ -323,7 +323,8 @@ lay_out_egress(struct blueprint *b, const struct jail_site *site,
 	   but not what the plan promises. */
 	b->egress = fcntl(site->egress, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
 	if (b->egress < 0)
-		return fail_sys(err, REMIT_E_INTERNAL, "the proxy's socket");
+		return fail_sys(err, REMIT_E_INTERNAL,
+				"copy the descriptor of the proxy's socket");
 	return listeners_list(&b->listeners, b->plan, err);
 }
 
@@ -568,8 +569,8 @@ jail_kill(struct jail *j)
 	if (j->unjailed && j->init_pid)
 		kill(-j->init_pid, SIGKILL);
 	cgroup_kill(&j->group);
-	/* These are children that have not been reaped, so the pids are still
-	   theirs. */
+	/* init_pid is a child that has not been reaped, so the pid has not been
+	   reused. */
 	if (j->init_pid)
 		kill(j->init_pid, SIGKILL);
 }

@@ -34,7 +34,7 @@ struct jail_site {
 	struct cgroup_stock
 		*spare_groups; /* NULL: every run makes new cgroups */
 	bool probe;	       /* lock down without an interpreter, then wait */
-	/* Cold, with a proxied plan: the socket to its proxy. Else -1. */
+	/* the socket to the proxy of a cold jail, or -1 if it has none */
 	int egress;
 };
 
@@ -143,9 +143,9 @@ int jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 
 /*
  * Build a jail for a branch of `parent`'s code, inside the user and pid
- * namespaces of `parent`. A copy of the workspace is made in *slot; takes
- * ownership of it. Otherwise like jail_prepare(). jail_branch_command() fills
- * in the command for the code, with the descriptors it will get.
+ * namespaces of `parent`. Copies the workspace into *slot, and takes
+ * ownership of it. All else is as in jail_prepare(). jail_branch_command()
+ * fills in the command for the code, with the descriptors it will get.
  */
 int jail_branch(struct jail *j, const struct plan *plan,
 		const struct jail_site *site, const struct jail *parent,

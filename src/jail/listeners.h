@@ -12,8 +12,8 @@
 #include "policy/plan/plan.h"
 #include "policy/rules/host_rule.h"
 
-/* Names resolve to addresses in this network (RFC 2544 reserves it: no host has
-   one of them). */
+/* In a jail, names of hosts resolve to addresses in this network, which no host
+   has: RFC 2544 reserves it. */
 #define LISTENERS_NET  0xc6120000u /* 198.18.0.0 */
 #define LISTENERS_MASK 0xfffe0000u
 /* The name server in the jail's resolv.conf. */

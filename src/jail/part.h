@@ -40,7 +40,7 @@
 enum built_fd {
 	BUILT_RULESET,
 	BUILT_WORKSPACE,
-	BUILT_UPPER, /* upper directories of mode rw, from here on */
+	BUILT_UPPER, /* the first of the upper directories of mode rw */
 	BUILT_FDS = BUILT_UPPER + PLAN_WRITE_ROOTS_MAX,
 };
 

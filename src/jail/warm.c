@@ -42,7 +42,7 @@ jail_prepare(struct jail *j, const struct plan *plan,
 	b.root_template = root_template;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0)
 		return -1;
-	/* These are for the child that joins; pid 1 does not get them. */
+	/* The child that joins the jail gets these ends; pid 1 does not. */
 	j->entry[JOIN_IN] = take_fd(&b.in);
 	j->entry[JOIN_OUT] = take_fd(&b.out);
 	j->entry[JOIN_ERR] = take_fd(&b.err);
@@ -99,7 +99,10 @@ jail_recv_built(struct jail *j, const struct plan *plan,
 	if (plan->forkable && !j->branch &&
 	    count - fixed_count != plan->policy->branches)
 		return fail(err, REMIT_E_INTERNAL,
-			    "the jail sent no file systems for its branches");
+			    "the jail sent %zu file systems for branches "
+			    "instead of %llu",
+			    count - fixed_count,
+			    (unsigned long long)plan->policy->branches);
 	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
 	j->export = built[BUILT_WORKSPACE];
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)

@@ -35,7 +35,8 @@ needs_jail(const struct session *s)
 	return t->built && t->jailed;
 }
 
-/* No jail is built before the keeper is locked: see keeper_main(). */
+/* Starts sessions from the queue while slots are free. The first session that
+   needs a jail stops the loop until the keeper is locked: see run_phases(). */
 static void
 admit_sessions(struct keeper *k)
 {
@@ -154,8 +155,8 @@ after_event(void *owner)
 		session_free(s);
 		if (next)
 			add_session(k, next);
-		/* Closing the session's descriptors may have made room for
-		   another client. */
+		/* If descriptors had run out, the session has freed some:
+		   accept clients again. */
 		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
 	admit_sessions(k);
@@ -316,8 +317,8 @@ keeper_ensure_proxy_launcher(struct keeper *k, struct remit_error *err)
 	return proxy_launcher_start(&k->proxy_launcher, &by, err);
 }
 
-/* Enters private namespaces, which only processes started earlier can see out
-   of. */
+/* Moves the keeper into private namespaces. Processes that it started earlier
+   stay outside: a proxy launcher that needs the host's network is one. */
 static int
 enter_ground(struct keeper *k, struct remit_error *err)
 {
@@ -326,8 +327,8 @@ enter_ground(struct keeper *k, struct remit_error *err)
 	k->is_alone = k->listen >= 0;
 	if (k->is_alone && keeper_ensure_proxy_launcher(k, err) < 0)
 		return -1;
-	/* A test that leaves out the network namespace must not get one from
-	   the keeper. */
+	/* If a test leaves out the network namespace of jails, the keeper must
+	   not be in one either: jails would inherit it. */
 	return ground_enter(k->is_alone && !(host_left_out(&k->host) &
 					     MECH(NETWORK_NAMESPACE)),
 			    err);
@@ -395,14 +396,15 @@ fail_elsewhere(struct remit_error *err, const char *field, const char *why)
 }
 
 /* Refuses what only a private keeper can provide, or only one that is not
-   locked. */
+   locked down yet. */
 static int
 check_keeper_can_run(const struct keeper *k, const struct policy *p,
 		     struct remit_error *err)
 {
 	if (k->listen < 0 && !tiers[p->tier].jailed && k->has_ground)
 		return fail_refused(err, "tier",
-				    "Open another connection for it.",
+				    "Use another connection: it starts another "
+				    "private keeper.",
 				    "this keeper is locked down, and a plain "
 				    "process would inherit that");
 	if (k->listen < 0)

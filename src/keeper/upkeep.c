@@ -158,8 +158,8 @@ dispatch_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 	   cannot. */
 	if (proxy_launcher_reaped(&k->proxy_launcher, pid))
 		return;
-	/* Otherwise it was the child of a zygote that was killed during its
-	   fork. It is reaped now. */
+	/* No owner: the process was the child of a zygote that was killed
+	   during a fork. There is nothing to do but reap it. */
 }
 
 static void

@@ -66,7 +66,8 @@ question_params(const char *kind, const char *subject)
 static void
 deny_question(struct mcp *m, const char *id)
 {
-	/* It may have ended meanwhile, which has the same effect. */
+	/* If this fails, the question has been answered, or its run has
+	   ended. */
 	if (hosted_table_answer_question(m->hosted_table, m->owner, id,
 					 REMIT_DENY) < 0)
 		return;

@@ -52,7 +52,7 @@ mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
-	/* Only parked calls are left. */
+	/* Parked calls are the only calls that can exist now. */
 	while (m->calls)
 		mcp_call_drop(m->calls);
 	mcp_toolbox_free(m->toolbox);

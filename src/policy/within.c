@@ -4,7 +4,7 @@
 
 #include "policy/fields/field.h"
 
-/* In which direction a field allows more. */
+/* The direction in which a field allows more. */
 enum direction {
 	DIR_UNSET,  /* no row below: the values must be equal */
 	DIR_UP,	    /* a larger number or a later choice allows more */

@@ -141,9 +141,9 @@ use_of(struct relay *r)
 		       : &r->gate->uses[r->rule - r->gate->rules.rows];
 }
 
-/* A host that no entry names may still be public, and then its bytes are not
-   inspected. Or a person has allowed it, and then it is treated like an entry
-   without words. */
+/* Returns the entry for the host, or a rule for a host that no entry names: if
+   all public hosts are allowed, its bytes are not inspected; if a person has
+   allowed it, it is treated like an entry without words. */
 static const struct host_rule *
 rule_or_any(struct relay *r, const struct host_rule *rule)
 {
@@ -273,7 +273,8 @@ open_tls(struct relay *r)
 		read_bytes(r);
 }
 
-/* Check the bytes of a connection to a named host, or of a tunnel. */
+/* Check what code has sent on a connection to a named host, directly or through
+   CONNECT. */
 static void
 read_bytes(struct relay *r)
 {

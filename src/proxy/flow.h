@@ -21,7 +21,7 @@ struct flow {
 	char data[FLOW_BYTES];
 	size_t start, len; /* len: bytes in the buffer or in the pipe */
 	bool ended;	   /* the source will send no more */
-	bool closed;	   /* the target has been told so */
+	bool closed;	   /* that end was passed on to the target */
 	bool filled;	   /* the last read filled all the space */
 	bool ragged;	   /* TLS ended without a close notification */
 	int pipe[2];	   /* -1: no pipe yet */

@@ -24,8 +24,8 @@ resolve_question(struct gate *g, const struct dns_question *q,
 		return DNS_MALFORMED;
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
-	/* With prompts, every name resolves: the prompt needs the port too, and
-	   comes when the code connects. */
+	/* If a person is asked about hosts, every name resolves: the question
+	   needs the port too, so it is asked when the code connects. */
 	if (!g->allows_public && !g->pending.prompts &&
 	    !host_rules_name(&g->rules, q->name)) {
 		/* Most resolvers query both address families: record the

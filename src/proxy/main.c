@@ -92,8 +92,8 @@ map_ledger(void)
 	return l;
 }
 
-/* Before pid 1 of the jail waits for it: make the authority and send the list
-   that code trusts. */
+/* Make the certificate authority, and send pid 1 of the jail the list of
+   authorities that code trusts. Pid 1 waits for it. */
 static int
 make_tls_ends(struct gate *g)
 {

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Prompts in one run; further hosts are refused. A person who is prompted too
-   often says yes to everything. */
+   often answers yes to everything. */
 #define PENDING_PROMPTS_MAX 32
 
 /*

@@ -84,7 +84,7 @@ relay_cut(struct relay *r)
 	gate_resume_accepting(r->gate);
 }
 
-/* Both sides have sent everything. */
+/* Ends a relay whose two sides have sent everything. */
 void
 relay_end(struct relay *r)
 {

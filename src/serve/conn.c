@@ -29,7 +29,7 @@
 
 /* ---- bytes, with TLS if there is a certificate ---- */
 
-/* As send(2) and recv(2) with MSG_DONTWAIT. */
+/* Like send(2) and recv(2) with MSG_DONTWAIT. */
 static ssize_t
 conn_send(struct conn *c, const void *bytes, size_t len)
 {

@@ -145,8 +145,8 @@ void reply_owned_bytes(struct exchange *x, int status, const char *type,
 /* Replies {"error":{"code","message","remedy","where"}} with the status for the
    code. */
 void reply_error(struct exchange *x, const struct remit_error *err);
-/* The same with the given status and code. A route may have another form of
-   error (see `fail` in struct route). */
+/* Like reply_error(), with the given status and code. A route may have another
+   form of error (see `fail` in struct route). */
 void reply_fail(struct exchange *x, int status, const char *code,
 		const char *fmt, ...) printf_like(4, 5);
 /* The document of reply_error(); NULL if memory is exhausted. */

@@ -14,7 +14,7 @@
 #define SERVER "server"
 #define KEY    "key"
 
-/* The size of a value as text, or of a short phrase. */
+/* Enough bytes for a value as text, or for a short phrase. */
 #define SHOWN_SIZE 128
 
 /* The maximum number of limits with an option. */

@@ -118,7 +118,8 @@ mcp_headers_are_stateless(const struct exchange *x,
 
 	if (mcp_message_meta(msg, MCP_META_VERSION))
 		return true;
-	/* Only the header is present; the reply reports what is missing. */
+	/* The message does not state a version: use the header. The reply will
+	   report what is missing. */
 	if (!h.text || h.len >= sizeof(name))
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int)h.len, h.text);

@@ -24,7 +24,7 @@ struct metrics_row {
 };
 
 struct metrics {
-	/* For the HTTP thread only. */
+	/* Only the HTTP thread uses the members down to the lock. */
 	struct metrics_row rows[METRICS_ROUTES];
 	size_t row_count;
 	uint64_t in_flight;
@@ -32,7 +32,7 @@ struct metrics {
 	double seconds;
 	uint64_t finished;
 	uint64_t sent_bytes;
-	/* For workers. */
+	/* Workers use the rest, with the lock held. */
 	pthread_mutex_t lock;
 	uint64_t programs[STATUS_COUNT];
 };

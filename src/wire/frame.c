@@ -301,7 +301,9 @@ frame_parse(const char *bytes, size_t have, unsigned from, uint64_t *seen,
 	rule = &frame_rules[h[4]];
 	if (!(rule->from & from))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "frame \"%s\" from the wrong side", rule->name);
+			    "frame \"%s\" from a sender that may not send "
+			    "it",
+			    rule->name);
 	if (len > rule->max)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "frame \"%s\" of %u bytes, at most %u are allowed",

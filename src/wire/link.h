@@ -47,8 +47,8 @@ int link_next(struct link *l, struct frame *out,
 bool link_is_foreign(const struct link *l, unsigned *protocol);
 int link_send(struct link *l, enum frame_type type, const void *payload,
 	      size_t len, struct remit_error *err) must_check;
-/* The same for any length: the bytes are split into pieces. With len 0 no frame
-   is sent. */
+/* Like link_send(), for any length: sends the bytes in as many frames as they
+   need, and none for len 0. */
 int link_send_pieces(struct link *l, enum frame_type type, const void *bytes,
 		     size_t len, struct remit_error *err) must_check;
 int link_flush(struct link *l, struct remit_error *err) must_check;

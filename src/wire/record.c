@@ -210,7 +210,7 @@ display_head_read(struct display_head *h, const char *payload, size_t len,
 			failed = add_gap(h, r.value, &next, err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
-				      "a display has no member \"%.40s\"",
+				      "unknown member \"%.40s\" in a display",
 				      r.key);
 		if (failed < 0)
 			return -1;

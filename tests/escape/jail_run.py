@@ -183,7 +183,7 @@ def run(
     more_environment: dict | None = None,
 ) -> Run:
     directory = make_run_directory(world)
-    # It is not below the run's directory: a result names where its artifacts are.
+    # The folder for artifacts is not below the run's directory, because a result contains its path.
     out = world.runs / directory.name.replace("run-", "out-")
     out.mkdir()
     out.chmod(0o777)

@@ -27,7 +27,7 @@ class BadHeader(Exception):
 @dataclasses.dataclass(frozen=True)
 class Program:
     path: pathlib.Path
-    id: str  # its row of the catalogue
+    id: str  # the row of the catalogue
     field: str  # the policy field that is attacked
     kept_by: tuple[str, ...]  # the mechanisms, each of which alone stops it
     expect: str  # the observation that proves containment

@@ -5,7 +5,7 @@
 #include "names.h"
 #include "policy/rules/host_rule.h"
 
-/* It has one form, and is not the unspecified address. */
+/* An accepted address has one form, and is not the unspecified address. */
 static void
 check_address(const struct address *a)
 {

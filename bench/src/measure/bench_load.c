@@ -17,7 +17,7 @@
 #define IDLE_MS	    400
 #define AT_ONCE	    2 /* commands at once; small machines have 2 CPUs */
 
-/* What each client repeats: one of the three. */
+/* What each client repeats: a warm run, a command or a call of a driver. */
 struct work {
 	const struct bench *bench;
 	const struct bench_warm *warm;

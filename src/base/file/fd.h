@@ -29,8 +29,8 @@ ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds,
    unexpected ones. They are close-on-exec. */
 ssize_t pass_recv(int socket, void *bytes, size_t len, int got[PASS_MAX],
 		  size_t *count, int flags);
-/* The same. *sender is the pid of the sender if the socket has SO_PASSCRED,
-   else -1. */
+/* Like pass_recv(). *sender is the pid of the sender if the socket has
+   SO_PASSCRED, else -1. */
 ssize_t pass_recv_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
 		       size_t *count, pid_t *sender, int flags);
 /* Writes received descriptors to the positions of the mask, and -1 to all

@@ -1,6 +1,6 @@
 /*
- * glob: patterns for paths below a directory, such as "*.csv" or "out/" with
- * two stars behind it.
+ * glob: patterns for paths below a directory, such as "*.csv", or "out/"
+ * followed by two stars.
  *
  *	*	any text within one name, may be empty
  *	?	one character of a name

@@ -12,7 +12,7 @@
 /* Writes all bytes. Returns -1 with errno; then some bytes may have been
    written, for example on a full disk. */
 int io_write_all(int fd, const void *bytes, size_t len) must_check;
-/* The same at an offset of a file. */
+/* Like io_write_all(), at an offset of a file. */
 int io_write_all_at(int fd, const void *bytes, size_t len, off_t at) must_check;
 
 /* One read(2), repeated if it was interrupted. */

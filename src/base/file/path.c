@@ -10,7 +10,8 @@
 #include "base/file/io.h"
 #include "base/text.h"
 
-/* More than Remit writes to the cache for one interpreter. */
+/* How much a trial writes, to test whether the cache can be used: more than
+   Remit stores there for one interpreter. */
 #define TRIAL_BYTES (1024 * 1024)
 
 static int

@@ -31,7 +31,7 @@ struct batch {
 	struct batch_lines *lines;
 	const struct batch_output *output;
 	const struct policy
-		*policy; /* the policy of jobs; theirs may change it */
+		*policy; /* the policy of each job, which may change it */
 	const struct batch_ids *done; /* jobs that already have a result */
 	struct audit *audit;
 	const char *artifacts; /* the parent of each job's directory, or NULL */

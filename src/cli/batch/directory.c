@@ -12,7 +12,8 @@
 #include "base/digest.h"
 
 #define MARKER ".remit-unfinished"
-/* How many bytes of an overlong id come before its fingerprint. */
+/* The name of the directory for an overlong id begins with this many bytes of
+   the id, and ends with its fingerprint. */
 #define LONG_PREFIX 120
 #define WALK_FILES  32
 
@@ -63,7 +64,7 @@ name_text(const char *text, char out[BATCH_DIRECTORY_NAME])
 			 whole.len ? whole.data : "%");
 		return;
 	}
-	/* "%%" occurs in no other kind of name. */
+	/* The name of a long id contains "%%", which no other name does. */
 	sha256_text(text, strlen(text), sum);
 	snprintf(out, BATCH_DIRECTORY_NAME, "%.*s%%%%%s", LONG_PREFIX,
 		 whole.data, sum);

@@ -74,7 +74,7 @@ int
 batch_sequence_init(struct batch_sequence *o, size_t capacity)
 {
 	*o = (struct batch_sequence){ .capacity = capacity };
-	/* Without an order, one slot is enough. */
+	/* If results are written as they arrive, one slot is enough. */
 	o->slots = calloc(capacity ? capacity : 1, sizeof(*o->slots));
 	return o->slots ? 0 : -1;
 }

@@ -45,7 +45,8 @@ int batch_sequence_init(struct batch_sequence *o, size_t capacity) must_check;
 /* Returns true if the job with this index, counted from 0, may start. */
 bool batch_sequence_has_space(const struct batch_sequence *o,
 			      uint64_t sequence);
-/* Move a result into its slot and empty *r. The job was allowed to start. */
+/* Move a result into its slot and empty *r. Call it only for a job for which
+   batch_sequence_has_space() returned true. */
 void batch_sequence_put(struct batch_sequence *o, uint64_t sequence,
 			struct batch_result *r);
 /* Move the next result to *out, which the caller frees. Returns false if it is

@@ -189,8 +189,9 @@ open_certificate(struct serve_call *c, struct remit_error *err)
 	return 0;
 }
 
-/* Reopen files that others renew or move away. If a file cannot be opened, the
-   old one stays in use. */
+/* Reopen the certificate, which other programs renew, and the files of the
+   audit and the log, which they rotate. If a file cannot be opened, the old one
+   stays in use. */
 static void
 reload_files(void *owner)
 {

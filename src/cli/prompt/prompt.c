@@ -212,7 +212,7 @@ find_policy_file(struct prompt *a, const struct flags *fl)
 static int
 prompt_open_terminal(struct prompt *a, struct remit_error *err)
 {
-	/* Not standard input: that is the program's. */
+	/* Do not ask on standard input, which belongs to the program. */
 	a->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (a->tty < 0)
 		return fail_sys(err, REMIT_E_INPUT, "--ask needs a terminal");

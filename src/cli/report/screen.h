@@ -35,8 +35,8 @@ int screen_end(struct screen *s, struct buf *out) must_check;
  * blank after a blank becomes \x20.
  */
 int line_text_add(struct buf *out, const char *text, size_t max) must_check;
-/* The same for a message of Remit that contains foreign text: quotes and
-   backslashes stay as they are. */
+/* Like line_text_add(), for a message of Remit that contains foreign text:
+   quotes and backslashes stay as they are. */
 int line_text_message(struct buf *out, const char *text, size_t max) must_check;
 
 #endif

@@ -373,7 +373,7 @@ cgroup_set_share(struct cgroup *c, uint64_t parts)
 	c->share_parts = parts;
 	snprintf(text, sizeof(text), "%llu",
 		 (unsigned long long)(share ? share : 1));
-	/* This fails only while the cgroup is being removed. */
+	/* The write fails only while the cgroup is being removed. */
 	if (write_file_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
 			  text) < 0)
 		return;

@@ -373,7 +373,8 @@ cgroup_home_open(struct cgroup_home *h, const struct host *host,
 				   sizeof(p->path)) < 0)
 			return fail(err, REMIT_E_KERNEL,
 				    "the cgroups of this process have changed");
-		/* It may be a different cgroup with the same name. */
+		/* This may be another cgroup than the one that was probed, with
+		   the same name, so enable its controllers again. */
 		if (p->v2)
 			enable_v2(p->path);
 		p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

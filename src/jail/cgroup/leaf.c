@@ -68,7 +68,8 @@ message_align(struct message *m, size_t to)
 		message_put_byte(m, 0);
 }
 
-/* In the machine's byte order, which the first byte states. */
+/* Numbers have the byte order of this machine, which the first byte of a
+   message states. */
 static void
 message_put_number(struct message *m, uint32_t value)
 {
@@ -225,8 +226,8 @@ bus_send(int fd, const void *bytes, size_t n)
 	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* Send everything at once: the kernel tells the bus which user we are, and the
-   replies in between do not matter. */
+/* Send all messages at once: the bus gets the user of this process from the
+   kernel, and needs no reply from here before the last message. */
 static int
 bus_request_scope(int fd)
 {

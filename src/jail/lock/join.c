@@ -21,7 +21,8 @@ const struct join_space join_spaces[JOIN_SPACES] = {
 bool
 join_is_single_threaded(void)
 {
-	/* This changes nothing, and fails in a process with threads. */
+	/* The call fails in a process with several threads, and otherwise has
+	   no effect. */
 	return unshare(CLONE_THREAD) == 0;
 }
 
@@ -136,7 +137,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	volatile pid_t child = -1;
 	pid_t helper, self = getpid();
 
-	/* For a branch, the keeper has counted the threads. */
+	/* If this is for a branch, the keeper has counted the threads. */
 	if (join_is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
 	    (!cmd->params.branch && !join_is_single_threaded())) {
 		failed->sys_errno = errno;

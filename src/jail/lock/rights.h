@@ -7,7 +7,8 @@
 #include <linux/securebits.h>
 #include <stdbool.h>
 
-/* Neither a program nor a change of user gives any of them back. */
+/* With these bits, neither executing a program nor changing the user gives any
+   capability back. */
 #define RIGHTS_SECUREBITS                                                \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | \
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \

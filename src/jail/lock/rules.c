@@ -127,7 +127,7 @@ allow_devices(const struct blueprint *b, int ruleset, uint64_t handled,
 	return 0;
 }
 
-/* Remit's own files. A bare jail has none. */
+/* Allow reading /etc, whose files Remit made. A bare jail does not have it. */
 static int
 allow_etc(const struct blueprint *b, int ruleset, uint64_t handled,
 	  uint32_t *detail)

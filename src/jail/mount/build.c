@@ -278,7 +278,7 @@ place_mount(int root, int mount_fd, const char *jail, bool is_directory)
 		if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
 			return -1;
 	} else {
-		/* It may exist already as a part of another mount. */
+		/* The file may exist already, as a part of another mount. */
 		int fd = openat(parent, name,
 				O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 				0644);

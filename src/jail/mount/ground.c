@@ -37,7 +37,8 @@ ground_enter(bool own_network, struct remit_error *err)
 	/* Mounts made later on the host still appear here; mounts made here do
 	   not appear on the host. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
-		fail_sys(err, REMIT_E_KERNEL, "make mounts slave");
+		fail_sys(err, REMIT_E_KERNEL,
+			 "make all mounts slaves (MS_SLAVE)");
 		return step_failed_at(err, STEP_PRIVATE_MOUNTS);
 	}
 	return 0;

@@ -19,7 +19,8 @@ int idmap_write(pid_t pid, uint32_t inside_uid, uint32_t outside_uid,
 		uint32_t inside_gid, uint32_t outside_gid,
 		struct remit_error *err) must_check;
 
-/* The same with a given /proc. Returns -1 with errno. Allocates nothing. */
+/* Like idmap_write(), below the given /proc. Returns -1 with errno. Allocates
+   nothing. */
 int idmap_write_at(int proc, pid_t pid, uint32_t inside, uint32_t outside);
 
 #endif

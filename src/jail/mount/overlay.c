@@ -247,8 +247,8 @@ check_no_mounts(const struct plan_mount *m, int directory,
 			    "another file system is mounted in %s", m->host);
 }
 
-/* Use an unnamed file, or, if there are none on this file system, a directory
-   for a moment. */
+/* Get the status of a new file: an unnamed one or, if the file system does not
+   support these, a directory that is removed again at once. */
 static int
 stat_new_file(int directory, struct stat *st)
 {

@@ -1,8 +1,8 @@
 /*
- * sweep: remove everything that foreign code made in a directory. It may be
- * deep, wide, without permissions for anybody, and full of links. Nothing is
- * opened by a path, no link is followed, and neither depth nor the number of
- * names costs memory or descriptors.
+ * sweep: remove everything that foreign code made in a directory. The tree may
+ * be deep, wide, without any permissions, and full of links. Nothing is opened
+ * by a path, no link is followed, and neither depth nor the number of names
+ * costs memory or descriptors.
  */
 #ifndef REMIT_SWEEP_H
 #define REMIT_SWEEP_H

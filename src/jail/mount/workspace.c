@@ -126,8 +126,8 @@ make_sentinel(int directory)
 	return fd < 0 ? -1 : fchmod(fd, 0644);
 }
 
-/* Only its user may look into it. *out is opened before we could lose
-   access. */
+/* Make a directory that only the code's user may enter. *out is opened
+   before this process could lose access to it. */
 static int
 make_code_directory(int at, const char *name, uint32_t uid, int *out)
 {
@@ -203,7 +203,7 @@ remove_base(void)
 {
 	char base[PATH_MAX - 32];
 
-	/* This fails while other workspaces are in it. */
+	/* rmdir() fails while the base has other workspaces. */
 	if (base_path(base, sizeof(base)) == 0 && rmdir(base) < 0)
 		errno = 0;
 }

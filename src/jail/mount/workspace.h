@@ -43,7 +43,8 @@ void workspace_free(struct workspace *w);
 /* Remove what killed keepers of this user left behind. Returns how many
    workspaces were removed. */
 unsigned workspace_clean(void);
-/* The same in a separate process, and only if the base directory exists. */
+/* Like workspace_clean(), in a separate process, and only if the base directory
+   exists. */
 void workspace_clean_soon(void);
 
 #endif

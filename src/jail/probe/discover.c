@@ -68,8 +68,8 @@ make_absolute(const char *python, struct remit_error *err)
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || access(python, X_OK) < 0) {
-		fail_refused(err, "python", REMEDY, "%s is not a program",
-			     python);
+		fail_refused(err, "python", REMEDY,
+			     "%s is not an executable file", python);
 		return NULL;
 	}
 	if (python[0] != '/' && !getcwd(cwd, sizeof(cwd))) {
@@ -129,12 +129,12 @@ discover_identity(const struct interpreter *in)
 	struct hash h = HASH_INIT;
 
 	hash_file(&h, in->real);
-	/* This may be a link that now leads to another program. */
+	/* The executable may be a link that now leads to another program. */
 	hash_file(&h, in->executable);
 	return h.value;
 }
 
-/* What a pyenv shim reads to choose its interpreter. */
+/* Hashes what a pyenv shim reads to choose its interpreter. */
 static void
 hash_shim(struct hash *h)
 {

@@ -114,7 +114,9 @@ wait_for_report(struct jail *j, const struct plan *plan,
 				    "the jail died while it was built");
 	}
 	if (f.type != FRAME_REPORT || f.len != sizeof(r))
-		return fail(err, REMIT_E_PROTOCOL, "not a report");
+		return fail(
+			err, REMIT_E_PROTOCOL,
+			"unexpected frame instead of the report of the jail");
 	memcpy(&r, f.payload, sizeof(r));
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
@@ -218,7 +220,7 @@ run_probe_child(struct probe_answer *a, const struct probe_case *q,
 	close(fds[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	/* Nothing is cached, so the next start tries again. */
+	/* Do not cache a missed deadline: the next start probes again. */
 	if (ready == 0)
 		return deadline_missed(err, DEADLINE_PROBE);
 	if (n == sizeof(*a) && a->busy)

@@ -278,7 +278,7 @@ static const struct clause prctl_options[] = {
 	PRCTL_OPTIONS,
 };
 
-/* Each of these only drops capabilities. */
+/* Each of the added options only drops capabilities. */
 static const struct clause prctl_options_forkable[] = {
 	PRCTL_OPTIONS,
 	ALLOW_IF(INT(0, PR_CAPBSET_DROP)),
@@ -293,7 +293,8 @@ const struct check check_prctl_forkable =
 /* asm/prctl.h exists only on x86, but the table is built everywhere. */
 #define ARCH_SET_FS 0x1002
 
-/* Each new program sets its thread pointer; a running one never does. */
+/* The C library sets the thread pointer when a program starts, and never
+   later. */
 static const struct clause arch_prctl_options[] = {
 	ALLOW_IF(INT(0, ARCH_SET_FS)),
 };

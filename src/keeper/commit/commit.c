@@ -102,10 +102,13 @@ save_beside(struct change *c, int stage, const char *staged, int parent)
 	if (renameat2(stage, staged, parent, beside, RENAME_NOREPLACE) == 0)
 		fail_change(c,
 			    "changed by others twice: their first version was "
-			    "saved beside it, as .remit-saved",
+			    "saved next to it, as NAME.remit-saved-N",
 			    0);
 	else
-		fail_change(c, "changed by others twice, and lost", errno);
+		fail_change(c,
+			    "changed by others twice, and their first version "
+			    "is lost",
+			    errno);
 }
 
 static ino_t

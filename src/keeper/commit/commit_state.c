@@ -162,7 +162,7 @@ by_path(const void *a, const void *b)
 	return item_compare(a, b);
 }
 
-/* Of equal paths, the one added later comes last. */
+/* Compares paths. Of equal paths, the one that was added last comes last. */
 static int
 by_age(const void *a, const void *b)
 {

@@ -588,7 +588,8 @@ diff_run(struct diff *s, struct remit_error *err)
 	if (!top.upper || fstat(s->host, &top.was) < 0) {
 		if (top.upper)
 			closedir(top.upper);
-		return fail_sys(err, REMIT_E_KERNEL, "compare changes");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"open the directories to compare");
 	}
 	top.repository = is_repository(&top, ".");
 	done = diff_place(&w, &top, err);

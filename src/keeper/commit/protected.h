@@ -13,8 +13,8 @@
 /* Returns true if any name in the path is protected and no pattern of `allowed`
    matches the path. */
 bool protected_path(const char *path, const struct list *allowed);
-/* The same for a directory, which may also contain something that is
-   allowed. */
+/* Like protected_path(), but a directory is not protected if it may contain
+   something that a pattern of `allowed` matches. */
 bool protected_directory(const char *path, const struct list *allowed);
 /* Returns true if a pattern of `allowed` matches the path, or could match
    something below it if it is a directory. */

@@ -13,7 +13,8 @@
 #define PREFIX ".remit-stage-"
 /* How many commits may write to one directory at the same time. */
 #define NAMES_MAX 64
-/* Only the owner can create it in a directory of mode 0700. */
+/* This file marks a staging directory. Only the owner can create it, because
+   the directory has mode 0700. */
 #define MARKER "of-remit"
 /* Exchanged with the marker, to test whether the file system can do that. */
 #define EXCHANGED "other"

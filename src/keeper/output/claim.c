@@ -197,7 +197,8 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 	}
 	if (parsed.kind == CLAIM_NONE) {
 		claim_free(&parsed);
-		return fail(err, REMIT_E_PROTOCOL, "an end of an unknown kind");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the report of an end has an unknown kind");
 	}
 	if (parsed.kind == CLAIM_ERROR)
 		parsed.error = parse_error(payload, len);

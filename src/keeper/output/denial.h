@@ -18,7 +18,7 @@
 #include "policy/fields/field.h"
 #include "policy/plan/plan.h"
 
-/* For further kinds only the total is counted. */
+/* A result lists at most this many kinds of denials, and counts the others. */
 #define DENIALS_MAX 32
 #define DENIAL_WHAT 384
 #define DENIAL_FLAG 300
@@ -52,7 +52,7 @@ struct denials {
 
 /* Adds one to the count of an equal row, or adds a row. */
 void denials_add(struct denials *d, const struct denial *one);
-/* The same for several refusals at once. */
+/* Like denials_add(), for several equal refusals at once. */
 void denials_add_many(struct denials *d, const struct denial *one,
 		      uint64_t times);
 void denials_free(struct denials *d);

@@ -54,7 +54,7 @@ struct export
 /* Takes ownership of the descriptor of the workspace. */
 int export_open(struct export *h, const struct plan *plan, int workspace,
 		struct remit_error *err) must_check;
-/* Handles one name, or one piece of a file. */
+/* Continues the export by one directory entry, or one piece of a file. */
 int export_step(struct export *h, struct link *client,
 		struct remit_error *err) must_check;
 /* Ends the export because its time is over. */

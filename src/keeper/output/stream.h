@@ -1,8 +1,10 @@
 /*
  * stream: the standard streams of a program.
  *
- * A capture is one of its outputs. It forwards bytes up to a cap, continues to
- * drain and count after that, and reports when the hard limit is exceeded.
+ * A capture is stdout or stderr. It forwards bytes to the client up to a cap
+ * (stdout_max_bytes, stderr_max_bytes), drops and counts the rest, and reports
+ * when the total exceeds the ceiling, at which the run is killed (the cap times
+ * output_ceiling).
  *
  * A feed is its standard input. It buffers bytes from the client and writes
  * them into a pipe as fast as the program reads them.

@@ -193,9 +193,9 @@ last_line(const char *text, const char *line)
 	return found;
 }
 
-/* What pip prints before the output of a program that failed. */
+/* pip prints this before the output of a program that failed. */
 static const char program_failed[] = "subprocess-exited-with-error";
-/* And after it. */
+/* pip prints this after that output. */
 static const char output_end[] = "[end of output]";
 
 #define REASONS_MAX 3

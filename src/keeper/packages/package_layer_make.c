@@ -177,7 +177,7 @@ name_one(struct package_layer_make *m, int site, const struct record *r,
 		 (unsigned long long)t->count++);
 	fd = openat(m->raw, number, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_content(err, "a file is missing");
+		return fail_content(err, "a listed file did not arrive");
 	t->bytes += (uint64_t)st.st_size;
 	sha256_add(&t->sum, r->key, strlen(r->key) + 1);
 	sha256_add(&t->sum, r->value, strlen(r->value) + 1);
@@ -323,7 +323,8 @@ write_want(const char *key, const char *id, struct remit_error *err)
 	snprintf(next, sizeof(next), "%s.new", key);
 	if (write_small(wants, next, id, SHA256_TEXT - 1) < 0 ||
 	    renameat(wants, next, wants, key) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "record the packages");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"record which layer has the packages");
 	return 0;
 }
 

@@ -232,7 +232,8 @@ branch_verify(struct worker *i, struct remit_error *err)
 
 	if (i->fork != FORK_COPIED)
 		return fail(err, REMIT_E_INTERNAL,
-			    "a branch reported itself before its fork");
+			    "a branch reported that it is ready before "
+			    "its session was copied");
 	if (branch_attest(&i->jail, &i->pool->plan, &p->jail,
 			  i->root->jail.warm, &i->outer_pid, err) < 0)
 		return -1;

@@ -50,8 +50,8 @@ pool_free(struct pool *p)
 }
 
 /* A pool is outdated when its Python was replaced, or when its installed
-   packages were changed. `checked` is a package layer that was checked for the
-   session that asks, or NULL. */
+   packages were changed. `checked` is the package layer that was already
+   checked for the session that needs the pool, or NULL. */
 static bool
 pool_is_current(struct pool *p, const struct package_layer *checked)
 {
@@ -365,7 +365,8 @@ limit_foreign(struct pool *p)
 		p->target = each ? left / each : 0;
 }
 
-/* Ends workers that were built for sessions which have left since. */
+/* Ends waiting workers beyond the target: they were built for sessions that
+   have ended since. */
 static void
 trim_foreign(struct pool *p)
 {
@@ -503,7 +504,8 @@ pool_worker_failed(struct pool *p, const struct remit_error *err)
 {
 	struct session *s;
 
-	/* Zygotes are replaced regularly; that is not a failure of the pool. */
+	/* The worker's zygote is gone. Zygotes are replaced regularly, so that
+	   is not a failure of the pool. */
 	if (err->code == REMIT_E_GONE) {
 		keeper_refill_soon(p->keeper);
 		return;
@@ -551,7 +553,8 @@ pool_grow(struct pool *p)
 	limit_foreign(p);
 }
 
-/* If memory is short, the pool counts for no tenant. */
+/* Records which tenant the pool serves, for keeper_keep_warm(). If memory is
+   short, the pool counts for no tenant. */
 static void
 note_tenant(struct pool *p, const char *tenant)
 {

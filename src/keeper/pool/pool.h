@@ -47,15 +47,15 @@ struct pool {
 	struct refcount users; /* references of sessions and workers */
 	enum pool_use use;
 	char *key;   /* the whole policy in canonical form */
-	char *alias; /* the text of the client that last led to this pool, or
-			NULL */
+	char *alias; /* the policy as text, as the last client of this pool sent
+			it, or NULL */
 	size_t alias_len;
 	char *tenant;	/* whose programs it has served; NULL: none */
 	bool is_common; /* has served several tenants */
 
 	struct policy policy;
 	struct interpreter interpreter;
-	/* the policy's packages, if there are any */
+	/* the installed packages of the policy, if it has any */
 	struct package_layer package_layer;
 	struct plan plan;
 	char *enforcement; /* JSON for results */
@@ -89,7 +89,8 @@ bool pool_imports_inside(const struct pool *p);
 void pool_fail_import(const struct pool *p, const char *why,
 		      struct remit_error *err);
 
-/* Returns the pool that was made from this text of a client, or NULL. */
+/* Returns the pool whose alias is this text of a client's policy, or NULL.
+   Finding a pool by its alias saves parsing the policy. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
 /* Returns the pool of the policy, and makes it if necessary. Takes ownership of
    what *p owns, and of the package layer (NULL: find it). Sessions have other
@@ -99,17 +100,18 @@ struct pool *pool_for(struct keeper *k, struct policy *p,
 		      struct package_layer *package_layer, const char *text,
 		      size_t len, enum pool_use use, struct remit_error *err);
 struct pool *pool_ref(struct pool *p);
-/* Returns true if both pools count for the same tenant when one has to be
-   evicted. */
+/* Returns true if both pools count for the same tenant, when the keeper chooses
+   which pool to evict. */
 bool pool_has_tenant_of(const struct pool *p, const struct pool *other);
 void pool_unref(struct pool *p);
 
-/* Gives the session a worker, now or later, by session_attach_worker(). The
-   worker may be warm or cold. */
+/* Gives the session a worker, warm or cold, now or later, by calling
+   session_attach_worker(). */
 int pool_serve(struct pool *p, struct session *s,
 	       struct remit_error *err) must_check;
 /* Returns true if the next worker that is ready will be used at once. */
 bool pool_is_pressed(const struct pool *p);
+/* Called when a session ends, which may still be waiting for a worker. */
 void pool_unserve(struct pool *p, struct session *s);
 
 /* Sets *out to the template that the plan's jails are cloned from, which is

@@ -46,8 +46,8 @@ check_ready(struct worker *i)
 		return;
 	}
 	fail(&err, REMIT_E_INTERNAL,
-	     "process %d reported in place of process %d", (int)i->jail.run_pid,
-	     (int)i->joined_pid);
+	     "process %d reported, but the zygote forked process %d",
+	     (int)i->jail.run_pid, (int)i->joined_pid);
 	worker_failed(i, &err);
 }
 
@@ -155,7 +155,8 @@ recv_report(struct worker *i, const struct frame *f, struct remit_error *err)
 	struct step_report r;
 
 	if (i->state != WORKER_LOCKING || f->len != sizeof(r))
-		return fail(err, REMIT_E_PROTOCOL, "an unexpected report");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected frame \"report\"");
 	memcpy(&r, f->payload, sizeof(r));
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, &i->pool->plan, err);
@@ -182,7 +183,7 @@ fail_import(struct worker *i, const struct frame *f, struct remit_error *err)
 
 	if (!worker_is_importing(i))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a failed import that was not requested");
+			    "a failed import without a request to import");
 	snprintf(why, sizeof(why), "%.*s", (int)f->len,
 		 (const char *)f->payload);
 	len = text_valid_prefix(why, strlen(why));
@@ -394,7 +395,7 @@ worker_watch(struct worker *i, struct remit_error *err)
 
 	loop_set_timer(l, &i->deadline_timer,
 		       i->made_us + deadline_us(DEADLINE_START));
-	/* Its session enables reading the output. */
+	/* Output is not read before a session enables that. */
 	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
 	    loop_add(l, &i->on_err, j->err, 0, on_err, i, err) < 0 ||
 	    loop_add(l, &i->on_channel, j->channel.fd, EPOLLIN, on_channel, i,

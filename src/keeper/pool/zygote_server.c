@@ -219,7 +219,7 @@ on_control(void *owner, uint32_t events)
 	if (got == 0)
 		return;
 	if (got < 0) {
-		/* Its exit status is a better reason, and follows. */
+		/* The zygote's exit status follows, and explains more. */
 		if (n->state == ZYGOTE_SERVER_STARTING)
 			loop_remove(&n->keeper->loop, &n->on_control);
 		else

@@ -11,8 +11,8 @@
 /* The maximum length of a head, and of a refusal's text. */
 #define MESSAGE_MAX 1024
 
-/* The maximum of refusals that the code has not read: far more than it can have
-   threads waiting for one. */
+/* The maximum size of refusals that the code has not read yet. Each thread of
+   the code waits for at most one, so honest code needs far less. */
 #define REFUSED_BYTES_MAX ((uint64_t)256 * 1024)
 
 int
@@ -154,10 +154,10 @@ bridge_begin_call(struct bridge *b, const struct bridge_limits *max,
 
 	if (b->call.missing)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a call before the end of the last one");
+			    "a call begins before the last one is complete");
 	if (is_flooded(max, jail))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the code does not read replies");
+			    "the code does not read the replies to its calls");
 	if (call_head_read(&h, "name", f->payload, f->len, err) < 0)
 		return -1;
 	if (h.id != b->last_id + 1 || h.bytes > BYTES_MAX || !h.bytes)
@@ -216,7 +216,7 @@ bridge_begin_reply(struct bridge *b, const struct bridge_limits *max,
 
 	if (b->reply.missing)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a reply before the end of the last one");
+			    "a reply begins before the last one is complete");
 	if (call_head_read(&h, "outcome", f->payload, f->len, err) < 0)
 		return -1;
 	if (!h.id || h.id > b->last_id || !h.bytes)

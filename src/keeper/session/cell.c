@@ -158,7 +158,7 @@ cell_parse_job(struct cell *c, const struct frame *f, bool many,
 
 		if (!k)
 			return fail(err, REMIT_E_PROTOCOL,
-				    "a job has no member \"%.40s\"", r.key);
+				    "unknown member \"%.40s\" in a job", r.key);
 		*options |= k->option;
 		if (k->set && k->set(c, r.value, err) < 0)
 			return -1;

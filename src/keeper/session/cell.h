@@ -45,7 +45,7 @@ struct displays {
 
 struct cell {
 	char id[24];
-	/* From the client. */
+	/* ---- sent by the client ---- */
 	enum cell_arrival arrival;
 	char *name; /* NULL: the default name */
 	struct list argv;

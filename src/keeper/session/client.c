@@ -446,7 +446,7 @@ recv_client_frame(struct session *s, const struct frame *f,
 		return recv_while_filing(s, f, err);
 	if (s->state == SESSION_IDLE)
 		return recv_between_cells(s, f, err);
-	/* It was meant for the previous job of this connection. */
+	/* The frame was sent for the previous job of this connection. */
 	if (s->follows_another && may_come_late(f))
 		return 0;
 	s->follows_another = false;

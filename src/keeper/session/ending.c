@@ -70,8 +70,9 @@ read_facts(struct session *s)
 
 	if (!s->worker)
 		return;
-	/* For a single process its own clock is complete, and a process that
-	   reports its end was not killed for memory. */
+	/* Each value costs a file. If there was a single process, its own clock
+	   has all processor time. A process that reported its end was not
+	   killed for lack of memory. */
 	if (s->cell.exit.cpu_us && !s->pool->plan.limits.many_processes)
 		details &= ~(unsigned)CGROUP_READ_CPU;
 	if (s->cell.claim.has_exit_code && !s->cell.facts.has_wait_status &&

@@ -1,8 +1,9 @@
 /*
- * session_fork: makes a branch of a session on request of its client. The
- * branch is a separate session from the start. Its client came as a descriptor
- * with the request, and is sent there that the branch is open, or why it
- * failed. The original session stays idle meanwhile.
+ * session_fork: makes a branch of a session when its client requests one. The
+ * branch is a separate session from the start, with a separate connection to
+ * the client, which the request carries as a descriptor. The keeper answers on
+ * that connection: the branch is open, or why it failed. Meanwhile the original
+ * session stays idle.
  */
 #include <string.h>
 
@@ -22,7 +23,9 @@ parse_branch_options(struct session *b, const struct frame *f,
 	while (record_next(f->payload, f->len, &at, &r)) {
 		if (strcmp(r.key, "artifacts"))
 			return fail(err, REMIT_E_PROTOCOL,
-				    "a branch has no member \"%.40s\"", r.key);
+				    "unknown member \"%.40s\" in a request for "
+				    "a branch",
+				    r.key);
 		b->options |= SESSION_OPTION_ARTIFACTS;
 	}
 	return 0;
@@ -58,8 +61,8 @@ check_can_fork(const struct session *s, struct remit_error *err)
 	if (!has_free_slot(s->worker->root))
 		return fail_refused(
 			err, "branches", "Raise branches.",
-			"the session and its branches already made %llu "
-			"branches, the maximum",
+			"the session and its branches have already made %llu "
+			"branches, the maximum of this policy",
 			(unsigned long long)session_policy(s)->branches);
 	if (keeper_is_full(s->keeper))
 		return fail(err, REMIT_E_BUSY, "too many jails are running");
@@ -96,8 +99,8 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 
 	if (client < 0)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a request for a branch without a connection for "
-			    "its client");
+			    "a request for a branch carries no descriptor of "
+			    "the branch's connection");
 	b = keeper_add_client(s->keeper, client);
 	if (!b)
 		return 0; /* if memory is short, the client sees the connection
@@ -114,7 +117,7 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-/* The branch exists, or has failed. */
+/* Called when the branch `b` is open or has failed: its origin may continue. */
 void
 session_end_fork(struct session *b)
 {

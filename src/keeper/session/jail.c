@@ -57,7 +57,7 @@ session_on_stderr(struct session *s)
 
 /* ---- values and displays ---- */
 
-/* They are forwarded to the client in order with the output, as far as the
+/* Displays are forwarded to the client in order with the output, as far as the
    policy allows. The keeper does not parse their bytes. */
 
 /* Heads without bytes cost nothing of display_bytes; this limits their
@@ -185,7 +185,7 @@ cell_deadline_us(const struct session *s)
 
 	if (s->life == LIFE_CLOSING)
 		return s->cell.began_us + SESSION_GRACE_US;
-	/* No limit is the largest number, POLICY_UNLIMITED. */
+	/* POLICY_UNLIMITED, which means no limit, is the largest number. */
 	ms = plan_keeps(&s->pool->plan, MECH(TIMER))
 		     ? s->pool->policy.timeout_ms
 		     : POLICY_UNLIMITED;
@@ -428,7 +428,7 @@ note_early_end(struct session *s)
 {
 	struct remit_error err;
 
-	/* After reporting what it found in the code, the runner may exit. */
+	/* The runner may exit after it has rejected the code. */
 	if (s->state >= SESSION_RUNNING ||
 	    session_queue_has(&s->queue, SESSION_REPORTED) ||
 	    !s->cell.facts.has_wait_status ||
@@ -456,7 +456,7 @@ static void
 note_last_end(struct session *s)
 {
 	const struct exit_report *end = &s->worker->last_end;
-	/* It was killed because it had reported its end. */
+	/* The keeper killed the process, which had already reported its end. */
 	bool waited = s->state == SESSION_DYING && s->cell.claim.has_exit_code;
 
 	if (s->worker->jail.no_init && !waited) {
@@ -475,8 +475,8 @@ session_end_jail(struct session *s)
 {
 	read_last_frames(s);
 	if (session_queue_has(&s->queue, SESSION_REPORTED)) {
-		/* Its last frame was its reported end, which is handled
-		   first. */
+		/* The last frame of the jail was a report of its end, which is
+		   handled first. */
 		session_post(s, SESSION_JAIL_DEAD);
 		return;
 	}

@@ -56,7 +56,7 @@ void session_end_cell(struct session *s);
 void session_detach_worker(struct session *s);
 /* Starts counting output from zero. */
 void session_reset_captures(struct session *s);
-/* After a commit: exports files, or answers. */
+/* Called after a commit: exports files or, if there are none, answers. */
 void session_export_or_answer(struct session *s);
 /* Answers that the cell cannot run, without touching its jail. */
 void session_refuse_cell(struct session *s, const struct remit_error *why);
@@ -70,8 +70,8 @@ void session_read_output(struct session *s, struct capture *c);
 
 /* Returns true while no cell is in progress. */
 bool session_is_between_cells(const struct session *s);
-/* Returns true once the client was told that the session is open, so that it
-   expects a result for each cell. */
+/* Returns true once the client has received "opened": it then expects a result
+   for each cell. */
 bool session_is_opened(const struct session *s);
 /* Opens a session for many cells. */
 int session_open(struct session *s, const struct frame *f,

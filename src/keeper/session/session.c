@@ -156,7 +156,8 @@ session_reset_captures(struct session *s)
 	s->err.total_bytes = s->err.kept_bytes = 0;
 }
 
-/* Until now the keeper has buffered the client's standard input. */
+/* Gives the jail the client's standard input, which the keeper has buffered
+   until now. */
 static int
 connect_stdin(struct session *s, struct remit_error *err)
 {

@@ -110,7 +110,7 @@ struct session {
 	/* what earlier cells did on the network */
 	struct ledger *network_before;
 	char branch_of[24]; /* id of the session it was copied from, or "" */
-	struct session *branch; /* that is being copied from it, or NULL */
+	struct session *branch; /* the session being copied from it, or NULL */
 	/* the session it is being copied from, or NULL */
 	struct session *origin;
 };
@@ -129,7 +129,8 @@ const struct policy *session_policy(const struct session *s);
 uint64_t session_paused_us(const struct session *s);
 void session_free(struct session *s);
 
-/* These two only queue what has happened, and may be called from anywhere. */
+/* session_post() and session_fail() only queue what has happened, and may be
+   called from anywhere. */
 
 void session_post(struct session *s, enum session_event event);
 /*

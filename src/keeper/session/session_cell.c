@@ -11,7 +11,8 @@
 #include "wire/record.h"
 
 #define RESET_REMEDY "Reset the session to get a fresh jail."
-/* More than a pipe can contain (pipe(7)). */
+/* How much old input is discarded at most: more than a pipe can contain
+   (pipe(7)). */
 #define STDIN_DRAIN_MAX (2 << 20)
 
 bool
@@ -85,7 +86,8 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 					      err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
-				      "a session has no member \"%.40s\"",
+				      "unknown member \"%.40s\" in a request "
+				      "for a session",
 				      r.key);
 		if (failed)
 			return -1;

@@ -38,8 +38,9 @@ enum session_state {
 const char *session_state_name(enum session_state state);
 /* Returns true if a session in state `from` may enter state `to`. */
 bool session_state_may(enum session_state from, enum session_state to);
-/* Returns true while no cell is in progress. An error then costs the jail, and
-   answers the next request. */
+/* Returns true while no cell is in progress. After an error in such a state the
+   jail is killed, and the client gets the error as the answer to its next
+   request. */
 bool session_state_is_between_cells(enum session_state state);
 /* Returns true while frames of the client are read. In other states they stay
    in the link. */

@@ -22,8 +22,8 @@ static const char *const base_environment[] = {
 
 #define NO_PROGRAMS_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* For plans that limit memory by the address space: each thread reserves a
-   stack. */
+/* The variables for plans that limit memory by the address space, in which each
+   thread would reserve a stack. */
 static const char *const single_thread_variables[] = {
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
@@ -31,8 +31,8 @@ static const char *const single_thread_variables[] = {
 	"NUMEXPR_NUM_THREADS=1",
 };
 
-/* For clients that use a proxy. Addresses inside the jail are reached
-   directly. */
+/* The variables for programs that use an explicit proxy (network_proxy). They
+   reach addresses inside the jail directly. */
 #define PROXY_URL "http://" HOST_PROXY_ADDRESS ":3128"
 _Static_assert(HOST_PROXY_PORT == 3128, "as the variables say");
 static const char *const proxy_variables[] = {
@@ -294,6 +294,7 @@ task_write_job(struct buf *out, const struct task_job *job,
 	    (job->env && add_list(out, "env", job->env) < 0) ||
 	    (job->stirred && record_add(out, "stirred", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT,
-				"the arguments are too large");
+				"arguments, variables, name or context of the "
+				"program");
 	return 0;
 }

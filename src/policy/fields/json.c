@@ -59,7 +59,7 @@ static int
 mount_read_max_bytes(struct mount_draft *d, const json_t *value,
 		     const char *place, struct remit_error *err)
 {
-	/* It has the form of disk_bytes, but cannot be unlimited. */
+	/* max_bytes is read like disk_bytes, but cannot be unlimited. */
 	struct field disk = fields[F_DISK_BYTES];
 	char storage[JSON_VALUE_NUMBER_SIZE];
 	const char *text;

@@ -253,8 +253,8 @@ check_mounts(const struct plan *p, struct remit_error *err)
 			const struct plan_mount *in = &p->mounts[i];
 			const struct plan_mount *out = &p->mounts[k];
 
-			/* Of two mounts at one path, the later one is
-			   reported. */
+			/* Two mounts at one path contain each other: the
+			   message is about the later one. */
 			if (i == k || in->runtime ||
 			    !path_lies_in(in->jail, out->jail) ||
 			    (i < k && !strcmp(in->jail, out->jail)))

@@ -33,8 +33,9 @@ check_methods(const struct policy *p, const struct host_rules *rules,
 				"Leave methods out, or add the word plain if "
 				"the host serves HTTP without TLS at this "
 				"port.",
-				"%s:%u: the method is encrypted by TLS, which "
-				"the proxy terminates only for a credential",
+				"%s:%u: methods are encrypted by TLS, which "
+				"the proxy decrypts only for a host with a "
+				"credential",
 				rules->rows[i].name, rules->rows[i].port);
 	return 0;
 }
@@ -55,18 +56,18 @@ check_hosts(const struct decision *d, struct remit_error *err)
 	return check_methods(d->policy, &rules, err);
 }
 
-/* Gives the jail its own network namespace, whose sockets reach only the
+/* Gives the jail a separate network namespace, in which sockets reach only the
    proxy. */
 static void
 use_proxy(struct decision *d)
 {
 	bool alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 
-	/* Nothing runs that could connect. */
+	/* The tier static runs no code that could connect. */
 	if (d->plan->tier == TIER_STATIC)
 		return;
-	/* Without a network namespace, the jail's listeners would be on the
-	   host. */
+	/* Without a network namespace, the proxy's listeners for the jail would
+	   be open on the host. */
 	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone;
 }
 
@@ -153,7 +154,7 @@ check_client_proxy(const struct plan *p, struct remit_error *err)
 	if (host_rules_address_port(&rules, &own, HOST_PROXY_PORT))
 		return fail_refused(err, "network_proxy",
 				    "Leave network_proxy or that entry out.",
-				    "network_allow lists  " HOST_PROXY_ADDRESS
+				    "network_allow lists " HOST_PROXY_ADDRESS
 				    ":%d, which is the address of the proxy",
 				    HOST_PROXY_PORT);
 	return 0;
@@ -212,7 +213,7 @@ check_credential(const struct credential *c, const struct host_rules *rules,
 				"Write HOST:PORT:HEADER=... for each port that "
 				"needs it.",
 				"network_allow lists %s at port %u and port "
-				"%u, and the credential does not say which",
+				"%u, and the credential names no port",
 				c->host, found->port, rules->rows[i].port);
 		found = &rules->rows[i];
 	}

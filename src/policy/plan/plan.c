@@ -34,7 +34,9 @@ plan_grant(struct decision *d, const char *note)
 	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
 }
 
-/* Decides a limit that cannot be enforced here: it must be set to unlimited. */
+/* Decides a limit that cannot be enforced here: refuses the policy unless the
+   limit is set to unlimited. `why` is the reason of the refusal, or the note of
+   the granted row. */
 static int
 lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 {
@@ -138,8 +140,8 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	if (d->job->session)
 		return decide_cell_cpu(d, err);
 	if (plan_note_kept(d, MECH(RLIMIT_CPU)))
-		/* One second more, because the keeper's clock is the exact
-		   limit. */
+		/* Add one second: the keeper's clock is the exact limit, and
+		   must be first. */
 		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
 	if (!p->subprocess_execution || group)
 		return 0;
@@ -184,8 +186,7 @@ decide_threads(struct decision *d, struct remit_error *err)
 	if (d->policy->processes == POLICY_UNLIMITED ||
 	    (!d->host->by_root && !group))
 		return lift_or_refuse(
-			d,
-			"one process with as many threads as its user may have",
+			d, "the only limit of threads is that of the user",
 			err);
 	if (d->host->by_root && plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes;
@@ -201,7 +202,7 @@ decide_processes(struct decision *d, struct remit_error *err)
 
 	if (is_bare(d))
 		return decide_threads(d, err);
-	/* One more, because the jail's pid 1 counts as well. */
+	/* Add one for the jail's pid 1, which counts as well. */
 	if (plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes + 1;
 	if (d->host->can[CAN_CGROUP_PIDS].yes &&
@@ -377,7 +378,7 @@ check_tier(const struct policy *p, const struct host *h,
 	return 0;
 }
 
-/* Refuses unlimited fields in a tier that can enforce them. */
+/* Refuses the value "unlimited" for fields that the tier can enforce. */
 static int
 check_lifted(const struct policy *p, struct remit_error *err)
 {
@@ -426,8 +427,8 @@ check_job(const struct policy *p, const struct plan_job *job,
 {
 	if (job->session && p->tier == TIER_STATIC)
 		return fail_refused(err, "tier", "Use the tier local.",
-				    "nothing runs in the tier \"%s\", so a "
-				    "session is of no use",
+				    "the tier \"%s\" runs no code, so it has "
+				    "no sessions",
 				    tiers[p->tier].name);
 	if (job->forkable && check_branches(p, err) < 0)
 		return -1;
@@ -512,8 +513,8 @@ plan_can_be_warm(const struct plan *p)
 	   matters only if programs can be executed. */
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
-	/* No zygote is on the host's network, and a waiting jail cannot know
-	   the credentials that a client will give. */
+	/* Zygotes are not on the host's network, and a jail that is built in
+	   advance cannot have credentials that a client sends later. */
 	return p->tier == TIER_LOCAL && !p->has_given &&
 	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }
@@ -526,8 +527,9 @@ check_preload(const struct plan *p, struct remit_error *err)
 	return fail_refused(
 		err, "preload",
 		"Leave preload out: code can still import the modules.",
-		"modules are preloaded only in the tier \"local\" without the "
-		"host's network, and for root also without subprocesses");
+		"modules can be preloaded only in the tier \"local\", without "
+		"the host's network and without credentials that the client "
+		"sends; if root started Remit, also without subprocesses");
 }
 
 /* Refuses writable mounts in a tier without a jail, where changes could not be

@@ -233,11 +233,11 @@ read_word(const char *text, size_t len, unsigned *seen, struct host_rule *out,
 		i++;
 	if (i == ARRAY_LEN(words) || words[i].has_value != (w.value[0] != 0))
 		return fail_refused(err, FIELD, FORM,
-				    "\"%.*s\" is not a word of an entry",
+				    "unknown word \"%.*s\" in the entry",
 				    (int)len, text);
 	if (*seen & words[i].group)
 		return fail_refused(err, FIELD, FORM,
-				    "\"%.*s\" contradicts a word before it",
+				    "\"%.*s\" contradicts an earlier word",
 				    (int)len, text);
 	*seen |= words[i].group;
 	w.kind = words[i].kind;
@@ -272,7 +272,9 @@ check_words(const char *text, const struct host_rule *r,
 		return fail_refused(
 			err, FIELD,
 			"Leave the word out, or use the name of the host.",
-			"%.300s: tls and private are only for names", text);
+			"%.300s: tls and private can be used only with a host "
+			"name",
+			text);
 	if (!r->name[0] && r->must_be_public &&
 	    address_class(&r->address) != ADDRESS_PUBLIC)
 		return fail_refused(

@@ -110,8 +110,8 @@ writer_put(struct writer *w, char c)
 	w->out[w->len] = '\0';
 }
 
-/* Reads letters and digits, with "-_." between them. Normalises as PEP 503
-   says: lower case, and one dash for any sequence of "-_.". */
+/* Reads letters and digits, with "-_." between them. Normalises as in
+   PEP 503: lower case, and one dash for any sequence of "-_.". */
 static const char *
 read_package_name(const char *at, struct writer *w)
 {

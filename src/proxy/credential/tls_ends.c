@@ -109,7 +109,7 @@ reserve_heap(void)
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
 	mallopt(M_TOP_PAD, HEAP_BYTES);
-	/* This allocation extends the heap. */
+	/* Extend the heap now, by M_TOP_PAD: the filter refuses it later. */
 	first = malloc(HEAP_BYTES / 8);
 	free(first);
 	mallopt(M_TOP_PAD, 0);

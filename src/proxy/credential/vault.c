@@ -212,8 +212,8 @@ vault_fill(struct vault *out, const struct policy *p,
 const struct vault_row *
 vault_find(const struct vault *v, const struct host_rule *r, const char *host)
 {
-	/* Not for entries that match names below a domain, nor for those
-	   without a request head. */
+	/* An entry that matches names below a domain, or that is not HTTP and
+	   so has no request head, gets no credential. */
 	if (r->is_below || r->kind == HOST_TCP)
 		return NULL;
 	for (size_t i = 0; i < v->count; i++)

@@ -166,8 +166,8 @@ dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
 	return (size_t)(at - out);
 }
 
-/* Ignore the record's name: whoever answers for the name is trusted with all of
-   its records, and each address is checked before it is used. */
+/* Reads a record and ignores its name: the server that answers is trusted with
+   all records of the answer, and each address is checked before it is used. */
 static void
 read_record(struct cursor *c, enum dns_type type, struct addresses *out)
 {

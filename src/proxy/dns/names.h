@@ -64,7 +64,7 @@ struct site_names {
    match the rules are kept, or all if rules is NULL. */
 void site_names_read(struct site_names *out, const struct host_rules *rules);
 
-/* For tests: the same from text, which is changed. */
+/* For tests: like site_names_read(), from text, which they change. */
 void site_names_resolvers(struct site_names *out, char *text);
 void site_names_hosts(struct site_names *out, char *text,
 		      const struct host_rules *rules);

@@ -1,5 +1,6 @@
 /*
- * keys: the keys of clients, each with its limits and its policy.
+ * keys: the keys of clients, each with its limits and its policy. The defaults
+ * of the limits are the constants LIMIT_KEY_... in serve/limits.h.
  *
  * A file of keys is one JSON object. It contains fingerprints of keys only:
  *

@@ -1,7 +1,7 @@
 /*
  * e2b_absent: replies to paths of E2B's API that this server does not have, in
- * the form that E2B's clients parse, with the reason. It also says which
- * templates exist.
+ * the form that E2B's clients parse, with the reason. It also lists the
+ * templates.
  */
 #include <string.h>
 

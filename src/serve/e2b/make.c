@@ -73,8 +73,8 @@ e2b_parse_life(const json_t *body, uint64_t *life_ms, struct remit_error *err)
 	return 0;
 }
 
-/* Whether such a sandbox can be forkable: one that shares something with others
-   cannot be copied. */
+/* Whether a sandbox with this policy can be forkable. It cannot if a copy would
+   share processes, connections or folders with it. */
 static bool
 can_fork(const struct policy *p)
 {

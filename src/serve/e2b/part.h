@@ -64,9 +64,9 @@ struct e2b {
 /* Replies {"code": status, "message": ...}. */
 void e2b_fail(struct exchange *x, int status, const char *fmt, ...)
 	printf_like(3, 4);
-/* The same for `fail` of routes. */
+/* Like e2b_fail(), as the member `fail` of struct route. */
 void e2b_fail_text(struct exchange *x, int status, const char *message);
-/* The same for an error of the library. */
+/* Like e2b_fail(), for an error of the library. */
 void e2b_error(struct exchange *x, const struct remit_error *err);
 /* Sends a line of NDJSON and frees it. Non-ASCII characters are escaped, since
    clients decode each piece from the network separately. Returns -1 if the

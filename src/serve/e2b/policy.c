@@ -272,8 +272,8 @@ parse_header(struct e2b_policy *p, const char *host, const struct list *hosts,
 	if (strstr(text, "${e2b."))
 		return refuse_member(
 			err, "network.rules",
-			"there are no identities for sandboxes here whose "
-			"tokens could be put into a header");
+			"sandboxes have no identities here, so a header cannot "
+			"contain the token of one");
 	snprintf(name, sizeof(name), "RULE_%zu",
 		 json_object_size(p->secrets) + 1);
 	snprintf(from, sizeof(from), "given:%s", name);

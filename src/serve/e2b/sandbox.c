@@ -375,8 +375,8 @@ reply_not_found(struct exchange *x, const char *id)
 	reply_json(x, 502, doc);
 }
 
-/* Finds the sandbox of a signed address that names none: only one has the token
-   for it. */
+/* Finds the sandbox for a signed URL that does not name one: it is the only one
+   with the token that made the signature. */
 static void
 id_of_signature(struct exchange *x, char id[HOSTED_ID_SIZE])
 {

@@ -98,7 +98,8 @@ delivery_on_output(void *user, enum remit_stream stream, const char *bytes,
 				  "text", text_to_json(all.data, whole)));
 }
 
-/* Sends characters that remained incomplete. */
+/* At the end of the output, sends the bytes of a character that never became
+   complete. */
 static void
 flush_rests(struct delivery *dl)
 {

@@ -234,7 +234,7 @@ def test_repl_misuse_is_error(any_remit):
     done = any_remit("repl", "--artifacts", "/tmp/x")
     assert done.returncode == 2 and "--export" in done.stderr
     done = any_remit("repl", "--tier", "static")
-    assert done.returncode == 125 and "nothing runs" in done.stderr
+    assert done.returncode == 125 and "runs no code" in done.stderr
 
 
 def test_notebook_lines_can_be_typed(repl):

@@ -125,8 +125,8 @@ def test_package_installed_after_first_run_is_found(remit):
     "name,content,mode,words",
     [
         ("missing", None, 0, "No such file"),
-        ("folder", "dir", 0, "not a program"),
-        ("noexec", "#!/bin/sh\n", 0o644, "not a program"),
+        ("folder", "dir", 0, "not an executable file"),
+        ("noexec", "#!/bin/sh\n", 0o644, "not an executable file"),
         ("silent", "#!/bin/sh\nexit 0\n", 0o755, "malformed"),
         ("failing", "#!/bin/sh\nexit 3\n", 0o755, "did not answer"),
         ("liar", "#!/bin/sh\necho '{\"version\": [3, 99, 0]}'\n", 0o755, ""),

@@ -682,7 +682,7 @@ def test_concurrent_runs_never_leave_partial_file(quick):
     for p in running:
         p.communicate(timeout=120)
         assert p.returncode == 0
-    # On a busy machine a file that others replace at each try is kept beside it (docs/guide/files.md).
+    # On a busy machine a file that others replace at each try is kept next to it (docs/guide/files.md).
     saved = [name for name in quick.names() if name.startswith("a.remit-saved-")]
     for name in ["a", *saved]:
         text = quick.text(name)

@@ -463,7 +463,7 @@ def test_proxy_has_no_capabilities_no_files_and_filter(here, world):
         p.communicate(timeout=60)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
-    # Its filters are the keeper's, the proxy launcher's and its own.
+    # The proxy has the filters of the keeper and of the proxy launcher, and its own.
     assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
     assert kinds <= {"socket", "anon_inode", "pipe"}
     if here.by_root:

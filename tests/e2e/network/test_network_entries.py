@@ -221,7 +221,7 @@ def test_entry_may_be_object(here, world):
         ({"host": "h", "port": 80, "methods": ["GET,private"]}, "contains one of"),
         ({"host": "h", "port": 80, "bytes": "1M,private"}, "contains one of"),
         ({"host": "h", "port": 80, "cap": 1}, "unknown member"),
-        ({"host": "h", "port": 443, "methods": ["GET"]}, "is encrypted by TLS"),
+        ({"host": "h", "port": 443, "methods": ["GET"]}, "are encrypted by TLS"),
             ({"host": "h", "port": 5432, "methods": ["GET"]}, "only for HTTP"),
         ({"host": "h", "port": 0}, "from 1 to 65535"),
         ({"host": "h", "port": 80, "bytes": -1}, "bytes"),

@@ -112,7 +112,7 @@ print(os.path.exists("/.remit/packages/demo_pkg/.hidden"), oct(os.stat("/.remit/
     assert lines[4] == "True 0o100555"
     assert enforced(first, "packages") == ["mount_namespace", "landlock"]
     covers(shop.remit, "packages", "mount_namespace", "landlock")
-    # It is installed once, whatever the sequence and spelling of the packages.
+    # The list is installed once, whatever the sequence and spelling of its packages.
     asked = len(index.asked)
     again = shop.json(code, "--package", "dep-one < 2", "--package", "Demo.Pkg")
     assert again["stdout"] == first["stdout"] and len(index.asked) == asked

@@ -216,7 +216,7 @@ def test_branches_have_separate_denials_and_usage(client):
         ("f = open('/workspace/r', 'w+'); g = open('/workspace/r')", "open", "f.close(); g.close()"),
         ("import os\np = os.pipe()", "open", "[os.close(n) for n in p]"),
         ("import mmap\nm = mmap.mmap(-1, 4096)", "memory", "m.close()"),
-        ("import mmap\nwith open('f', 'wb') as f: f.write(b'x' * 4096)\nwith open('f', 'rb') as f: m = mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)", "both would share", "m.close()"),
+        ("import mmap\nwith open('f', 'wb') as f: f.write(b'x' * 4096)\nwith open('f', 'rb') as f: m = mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)", "the copy would share", "m.close()"),
         ("import asyncio\nasync def f(): await asyncio.sleep(60)\nt = asyncio.get_running_loop().create_task(f()) if False else None\nasync def g():\n    global t\n    t = asyncio.ensure_future(f())\nawait g()", "tasks", "t.cancel()\nawait asyncio.sleep(0)"),
     ],
     ids=["thread", "file", "files", "pipe", "shared-memory", "mapped-file", "tasks"],

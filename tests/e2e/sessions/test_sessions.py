@@ -269,7 +269,7 @@ def test_idle_session_expires(client, remit, covers):
     first = client.run("x = 1")
     assert enforced(first, "session_idle") == ["timer"]
     covers(remit, "session_idle", "timer")
-    for _ in range(3):  # it lives while it is used now and then
+    for _ in range(3):  # the session lives as long as it is used now and then
         assert client.out("import time\ntime.sleep(3.5)\nprint(x)") == "1\n"
     assert not leftovers.remaining(lambda: leftovers.threads_named(name))
     result = client.run("print(x)")
@@ -816,7 +816,7 @@ def test_unenforceable_policy_is_refused_at_open(client):
     reply = client.request("open", policy=policy(package_installation=True))["failed"]
     assert reply["where"] == "package_installation" and reply["remedy"], reply
     reply = client.request("open", policy=policy(tier="static"))["failed"]
-    assert reply["where"] == "tier" and "nothing runs" in reply["message"], reply
+    assert reply["where"] == "tier" and "runs no code" in reply["message"], reply
     reply = client.request("open", policy={"nonsense": 1})["failed"]
     assert "nonsense" in reply["message"], reply
 

@@ -1,7 +1,7 @@
 # id: PR2
 # field: subprocess_execution
 # kept-by: seccomp
-# expect: EPERM: a thread's flags with anything added are not a thread's flags
+# expect: clone() with a thread's flags and any other flag is refused with EPERM
 
 THREAD = 0x3D0F00
 ADDED = {

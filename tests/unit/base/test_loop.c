@@ -273,7 +273,7 @@ ring_a_at_once(struct world *w)
 	assert_true(++w->rings < 10);
 	if (w->rings == 1)
 		poke(w, 1);
-	/* It takes time, like a timer that does work in pieces. */
+	/* This takes time, as in a timer that does work in pieces. */
 	for (uint64_t now = loop_now_us(); loop_now_us() < now + 10;)
 		;
 	set(w, 0, loop_now_us());
@@ -294,7 +294,7 @@ a_timer_that_is_always_due_does_not_keep_events_waiting(void **state)
 	loop_remove(&w->loop, &w->sources[1]);
 }
 
-/* Its owner is freed with it: the loop must not access either after the
+/* Frees the timer and its owner: the loop must not access either after the
    call. */
 static void
 free_own_timer(void *owner)
@@ -567,8 +567,8 @@ want_nothing(struct world *w)
 	set(w, 3, loop_now_us() + 20000);
 }
 
-/* The same, but the source stays added: it gets events again when it waits for
-   them again. */
+/* Unlike a removed source, this one stays added: it gets events again when it
+   waits for them again. */
 static void
 source_that_stopped_waiting_for_a_pending_event_is_not_called(void **state)
 {
@@ -590,8 +590,8 @@ source_that_stopped_waiting_for_a_pending_event_is_not_called(void **state)
 	assert_int_equal(strlen(w->log), 3);
 }
 
-/* The same struct with another descriptor: the old event must not be
-   delivered. */
+/* Adds the same structs again with other descriptors: events of the old ones
+   must not be delivered. */
 static void
 replace_the_others(struct world *w)
 {
@@ -709,7 +709,7 @@ move_to_the_next(struct world *w)
 	loop_move(&w->loop, &w->sources[0], &w->sources[1], &w->acts[1]);
 }
 
-/* It keeps its events, and the old source gets none. */
+/* A moved source keeps its events, and the struct that it left gets none. */
 static void
 a_source_that_moved_is_called_in_its_new_place(void **state)
 {

@@ -229,7 +229,8 @@ base64_in_any_other_form_is_refused(void **state)
 			base64_decode(bad[i], strlen(bad[i]), &bytes, &n), -1);
 }
 
-/* RFC 4648, section 10, and bytes that need the last digits. */
+/* The vectors of RFC 4648, section 10, and bytes that are encoded with the last
+   two digits, + and /. */
 static void
 base64_is_that_of_the_standard(void **state)
 {

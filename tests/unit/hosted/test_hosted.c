@@ -129,7 +129,7 @@ session_that_cannot_be_opened_reports_why_and_leaves_the_table(void **state)
 	assert_int_equal(s.err.code, REMIT_E_GONE);
 	assert_null(hosted_find(w->hosted_table, "alice", id));
 	assert_int_equal(hosted_get_view(r).state, HOSTED_ENDED);
-	/* It accepts no more requests. */
+	/* An ended session accepts no more requests. */
 	assert_int_equal(hosted_reset(r, &events, &s, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
 	hosted_unref(r);

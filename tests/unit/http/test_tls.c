@@ -255,7 +255,7 @@ endless_warnings_end_one_call_at_its_limit(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(many); i++)
 		many[i] = warning[i % sizeof(warning)];
-	/* Both have sent their hello. */
+	/* After this, both ends have sent their hello. */
 	assert_int_equal(tls_handshake(b.host), -1);
 	assert_int_equal(tls_handshake(b.code), -1);
 	assert_int_equal(errno, EAGAIN);

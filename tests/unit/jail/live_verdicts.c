@@ -45,7 +45,7 @@
 
 #define CALL_TIMEOUT_MS 60000
 
-/* These calls are skipped where they are allowed. Refused calls are all
+/* Calls that are not made if the filter allows them. A refused call is always
    made. */
 static const struct {
 	const char *name;

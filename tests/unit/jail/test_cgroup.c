@@ -198,7 +198,7 @@ zygote_child_joins_every_group(void **state)
 	assert_int_equal(out[CGROUP_KILL], -1);
 }
 
-/* It was cloned into the cgroup of version 2. */
+/* The child is already in the cgroup of version 2, into which it was cloned. */
 static void
 cold_child_joins_only_version_1_groups(void **state)
 {
@@ -376,7 +376,7 @@ group_can_be_made_during_a_cleanup(void **state)
 		snprintf(name, sizeof(name), CGROUP_PREFIX "%d", i);
 		fd = cgroup_home_make(directory, name);
 		assert_true(fd >= 0);
-		/* It is locked, so the cleanup has not removed it. */
+		/* The cgroup is locked, so the cleanup has not removed it. */
 		assert_int_equal(unlinkat(directory, name, AT_REMOVEDIR), 0);
 	}
 	kill(pid, SIGKILL);

@@ -34,7 +34,7 @@ strict_memory_refuses_memory_outside_the_address_space(void **state)
 	}
 }
 
-/* It is needed once, to send the listener. */
+/* The runner needs sendmsg once, to send the listener. */
 static void
 strict_memory_refuses_sendmsg_after_closing(void **state)
 {

@@ -188,7 +188,8 @@ jail_identify(struct jail *j, struct remit_error *err)
 
 	if (fakes.meet_fails) {
 		j->run_pid = -1;
-		return fail(err, REMIT_E_INTERNAL, "a stranger speaks");
+		return fail(err, REMIT_E_INTERNAL,
+			    "another process reported for the jail");
 	}
 	j->run_pid = f->run;
 	return 0;

@@ -117,7 +117,7 @@ refused(struct world *w, size_t client_before, const char *words)
 	assert_int_equal(w->client.out.len, client_before);
 	/* Heads contain NULs, so they are not searched as text. */
 	if (!memmem(w->jail.out.data, w->jail.out.len, words, strlen(words)))
-		fail_msg("the code was not told \"%s\"", words);
+		fail_msg("the code did not get the refusal \"%s\"", words);
 }
 
 static void

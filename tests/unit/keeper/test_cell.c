@@ -1,7 +1,7 @@
 /*
  * cell: the keys of a job in a run and in a cell; a reset clears everything.
- * And its clock: deadlines, and how they move while the code waits for the
- * host. The test passes the time.
+ * The clock of a cell: deadlines, and how they move while the code waits for
+ * the host. The test passes the time.
  */
 #include "keeper/session/cell.h"
 

@@ -193,8 +193,8 @@ end_of_unknown_kind_is_refused(void **state)
 			fail_msg("row %zu: kind %d", i, c.kind);
 		assert_int_equal(c.kind, CLAIM_EXIT);
 		assert_string_equal(json_string_value(c.error), "kept");
-		/* Otherwise a program could hide that it was killed for its
-		   memory. */
+		/* With an exit code in the claim, a program could hide that it
+		   was killed for its memory. */
 		assert_false(c.has_exit_code);
 	}
 }

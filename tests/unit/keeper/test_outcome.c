@@ -74,7 +74,7 @@ exited(const struct facts *f)
 	return f->has_wait_status && WIFEXITED(f->wait_status);
 }
 
-/* It claims to be done, and no fact says that it is dead. */
+/* Whether the code claims to be done while no fact shows that it is dead. */
 static bool
 waits(const struct facts *f, const struct claim *c)
 {

@@ -1,7 +1,7 @@
 /*
  * pool: every event in every state of a worker, from the first step of its jail
  * to its death, with its pool and zygote; then each again with an allocation
- * that fails. And which worker serves a session.
+ * that fails. Also: which worker serves a session.
  */
 #include "keeper/pool/pool.h"
 
@@ -368,8 +368,8 @@ check_books(struct world *w, const char *start, const char *event)
 		wanting++;
 	if (waiting != p->waiting_count || building != p->building_count ||
 	    wanting != p->wanting_count)
-		fail_msg("%s, %s: %zu wait and not %zu, %zu are built and not "
-			 "%zu, %zu are wanted and not %zu",
+		fail_msg("%s, %s: found and counted by the pool: %zu and %zu "
+			 "waiting, %zu and %zu building, %zu and %zu wanting",
 			 start, event, waiting, p->waiting_count, building,
 			 p->building_count, wanting, p->wanting_count);
 	read_client(w);

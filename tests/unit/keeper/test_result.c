@@ -269,7 +269,7 @@ result_is_valid_json_for_every_end(void **state)
 		  "null",
 		  "[\"status\"]",
 		  0 },
-		/* It has not exited yet, so its exit code is a claim. */
+		/* A process that still runs: its exit code is a claim. */
 		{ { 0 },
 		  { .kind = CLAIM_OK, .has_exit_code = true },
 		  "\"ok\"",
@@ -536,7 +536,7 @@ usage_that_was_not_measured_is_null(void **state)
 	is(&e, "cpu_ms", "1.5");
 }
 
-/* Pid 1 belongs to Remit. A group of one contains nothing else. */
+/* Pid 1 belongs to Remit. A cgroup with one process contains only pid 1. */
 static void
 processes_peak_leaves_out_pid_1(void **state)
 {

@@ -240,7 +240,7 @@ to_exporting(struct world *w)
 	settle(w);
 }
 
-/* Its output has filled the client's socket. */
+/* Ends a session whose output has filled the client's socket. */
 static void
 to_done(struct world *w)
 {

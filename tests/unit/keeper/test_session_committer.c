@@ -122,7 +122,7 @@ complete_report_gives_the_changes(void **state)
 	close_world(&w);
 }
 
-/* It waits until this process stops, which never happens. */
+/* The committer waits until this process stops, which never happens. */
 static void
 killed_process_is_reported(void **state)
 {

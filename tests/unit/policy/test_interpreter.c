@@ -49,7 +49,7 @@ refuse(const json_t *doc, struct remit_error *err)
 	memset(err, 0, sizeof(*err));
 	if (interpreter_from_json(&in, doc, err) == 0) {
 		interpreter_free(&in);
-		fail_msg("an answer was taken that should be refused");
+		fail_msg("an answer was accepted that should be refused");
 	}
 	assert_true(err->message[0]);
 }
@@ -187,7 +187,7 @@ list_with_a_non_string_is_refused(void **state)
 	}
 }
 
-/* Otherwise a string would be read as an empty list of mounts. */
+/* If it were accepted, a string would count as an empty list of mounts. */
 static void
 list_of_the_wrong_type_is_refused(void **state)
 {

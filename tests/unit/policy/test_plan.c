@@ -186,8 +186,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			else if (r->present != !f->setting)
 				fail_msg("%s: present %d", f->name, r->present);
 			if (r->mechanisms & ~kept)
-				fail_msg("%s is kept by what its row of the "
-					 "table does not name",
+				fail_msg("%s is enforced by a mechanism that "
+					 "its row of the table does not name",
 					 f->name);
 			if (r->present && r->strength == STRENGTH_ENFORCED &&
 			    !r->mechanisms)
@@ -595,7 +595,7 @@ unsafe_tier_lists_what_it_does_not_enforce(void **state)
 		}
 	}
 	assert_int_equal(enforced, ARRAY_LEN(kept));
-	/* These are all other promises of a jail. */
+	/* All other promises of a jail are not enforced. */
 	assert_int_equal(not_enforced, 23);
 }
 

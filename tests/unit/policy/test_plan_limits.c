@@ -364,7 +364,7 @@ session_is_refused_in_the_static_tier(void **state)
 	(void)state;
 	t.job.session = true;
 	t.policy.tier = TIER_STATIC;
-	refused(&t, "tier", "nothing runs");
+	refused(&t, "tier", "runs no code");
 }
 
 int

@@ -181,7 +181,7 @@ a_credential_belongs_to_one_port(void **state)
 	set(&t, "allow-host", "api.example.com:443");
 	set(&t, "allow-host", "api.example.com:8443:tls");
 	set(&t, "credential", "api.example.com:X=env:A");
-	refused(&t, "credentials", "does not say which");
+	refused(&t, "credentials", "names no port");
 	set(&apart, "allow-host", "api.example.com:443");
 	set(&apart, "allow-host", "api.example.com:5432");
 	set(&apart, "credential", "api.example.com:8443:X=env:A");

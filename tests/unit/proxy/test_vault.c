@@ -41,7 +41,7 @@ secret_is_found_by_its_name(void **state)
 	assert_string_equal(secrets_find(&s, "C"), "");
 	assert_null(secrets_find(&s, "B"));
 	assert_null(secrets_find(&s, ""));
-	/* They can be read only once. */
+	/* Secrets can be read only once. */
 	assert_int_equal(secrets_read(&s, fd, &err), -1);
 }
 

@@ -203,7 +203,7 @@ frame_is_accepted_only_from_its_senders(void **state)
 			if (borders[type].from & from)
 				takes(have, from, &seen, type, 0);
 			else
-				refuses(have, from, 0, "from the wrong side");
+				refuses(have, from, 0, "may not send it");
 		}
 }
 
@@ -288,7 +288,7 @@ only_clients_and_keepers_have_a_protocol(void **state)
 		stream[FRAME_PROTOCOL_AT] = (char)protocol;
 		refuses(FRAME_HEADER, PARTY_JAIL, 0, "unknown type");
 		refuses(FRAME_HEADER, PARTY_INIT, 0, "unknown type");
-		refuses(FRAME_HEADER, PARTY_CLIENT, 0, "wrong side");
+		refuses(FRAME_HEADER, PARTY_CLIENT, 0, "may not send it");
 	}
 }
 

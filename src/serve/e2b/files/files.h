@@ -8,7 +8,7 @@
 #include "serve/e2b/files/multipart.h"
 #include "serve/e2b/part.h"
 
-/* A request that waits for one or more file tasks. */
+/* filing: a request of a client that waits for one or more file tasks. */
 struct filing {
 	struct exchange *x;
 	struct sandbox *sb;
@@ -25,7 +25,7 @@ struct filing {
 	   later task. */
 	void (*on_answer)(struct filing *f,
 			  const struct remit_file_answer *answer);
-	/* The same for the first list of a watcher. */
+	/* Like on_answer, for the first list of a watcher. */
 	void (*on_list)(struct filing *f,
 			const struct remit_file_answer *answer);
 	/* Called after a failure; must reply. */

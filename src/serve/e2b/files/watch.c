@@ -22,7 +22,7 @@ struct snapshot {
 		unsigned mode;
 		unsigned long long size;
 		long long modified_ns;
-		/* Only while the list that it was made from exists. */
+		/* valid as long as the list that the row was made from */
 		const struct remit_file_entry *entry;
 	} *rows; /* sorted by name */
 	size_t count;
@@ -104,7 +104,7 @@ snapshot_make(struct snapshot *out, const char *directory,
 	return 0;
 }
 
-/* The events of one comparison. */
+/* What has changed between two listings of a watched directory. */
 struct changes {
 	json_t *list;
 	struct sandbox *sb; /* not NULL: events describe the entry */
@@ -291,9 +291,9 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 	struct remit_error err;
 
 	if (!snapshot_fits(a)) {
-		refuse_watch(
-			f, "resource_exhausted",
-			"too many entries to watch: watch a folder below it");
+		refuse_watch(f, "resource_exhausted",
+			     "too many entries to watch: watch one of its "
+			     "subfolders");
 		free(w);
 		return NULL;
 	}
