@@ -67,7 +67,7 @@ ONE_USER = {
     )
 }  # fmt: skip
 # Two users and two kinds of start make four pairs. These files run two of the four, so that each user and each kind is tested.
-ONE_PAIR = ONE_USER | {f"test_{name}" for name in ("denials", "fork", "fork_hostile", "sessions", "write_roots")}
+ONE_PAIR = ONE_USER | {f"test_{name}" for name in ("denials", "fork", "fork_hostile", "sessions", "write_protected", "write_roots")}
 PAIRS = {frozenset(pair) for pair in (("user", "cold"), ("user", "private"), ("root", "warm"), ("root", "shared"))}
 WORDS = frozenset().union(*PAIRS)
 

@@ -128,7 +128,7 @@ struct e2b_job *e2b_job_new(const struct sandbox *sb, const char *context,
 			    char *code, const json_t *env);
 void e2b_job_free(void *job);
 
-/* ---- the control plane: control.c and make.c ---- */
+/* ---- the control plane: control.c, fork.c and make.c ---- */
 
 /* Describes a new sandbox to its client. */
 json_t *e2b_made_json(const struct sandbox *sb);
