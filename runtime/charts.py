@@ -107,9 +107,10 @@ def scatter_of(axes):
 
 
 def pie_of(axes):
-    """Angles are rounded: matplotlib adds up fractions of a turn, and 324 degrees become 323.99999999999994."""
+    """Angles are rounded: matplotlib adds up fractions of a turn, some versions in single precision, and 36 degrees become
+    35.999996185302734."""
     return [
-        {"label": str(w.get_label()), "angle": number(round(abs(w.theta2 - w.theta1), 9)), "radius": number(w.r)}
+        {"label": str(w.get_label()), "angle": number(round(abs(float(w.theta2) - float(w.theta1)), 3)), "radius": number(w.r)}
         for w in axes.patches
     ]  # fmt: skip
 

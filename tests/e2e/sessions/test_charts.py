@@ -80,8 +80,9 @@ def test_pie_chart_has_its_data(chart):
     assert found["elements"] == [{"label": "p", "angle": 90.0, "radius": 1.0}, {"label": "q", "angle": 270.0, "radius": 1.0}]
 
 
-def test_pie_angles_are_rounded(chart):
-    found = chart("from matplotlib.patches import Wedge\nf, a = plt.subplots()\na.add_patch(Wedge((0, 0), 1, 0, 323.99999999999994))")
+@pytest.mark.parametrize("angles", ["0, 323.99999999999994", "numpy.float32(90), numpy.float32(414.00003)"])
+def test_pie_angles_are_rounded(chart, angles):
+    found = chart(f"import numpy\nfrom matplotlib.patches import Wedge\nf, a = plt.subplots()\na.add_patch(Wedge((0, 0), 1, {angles}))")
     assert found["elements"][0]["angle"] == 324.0
 
 
