@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import glob
+import importlib.util
 import json
 import os
 import pathlib
@@ -260,3 +261,41 @@ def test_frontends_are_compared_with_library(report):
             added = (row["time_us"]["p50"] - direct["time_us"]["p50"]) / 1e3
             assert abs(added - row["added_ms"]) < 0.01 and row["runs_per_s"] > 0
             assert row["time_us"]["count"] == direct["time_us"]["count"] > 1
+
+
+def compare(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, ROOT / "bench" / "compare.py", *arguments], capture_output=True, text=True)
+
+
+def test_compare_measures_two_builds_in_turns():
+    build = ROOT / "build"
+    options = ("--quick", "--rounds", "1", "--only", "print(1)", "--python", PYTHON)
+    done = compare(build, build, "--turns", "1", "--", *options)
+    assert done.returncode == 0, done
+    assert re.search(r"^print\(1\): remit, warm, hot: p50 +[0-9.e+,]+ +[0-9.e+,]+ +\d+\.\d\d ", done.stdout, re.M), done.stdout
+    assert re.search(r"^0 of \d+ rows are slower$", done.stdout, re.M), done.stdout
+    missing = compare(build, "/nowhere")
+    assert missing.returncode == 2 and "/nowhere contains no finished build" in missing.stderr, missing
+
+
+@pytest.mark.parametrize(
+    "old, new, more_is_better, slower",
+    [
+        ([100, 100, 100], [120, 110, 107], False, True),
+        ([100, 100, 100], [120, 110, 99], False, False),  # not in every turn
+        ([100, 100, 100], [103, 104, 101], False, False),  # too little
+        ([100, 100], [200, 200], False, False),  # too few turns
+        ([100, 100, 100], [80, 90, 85], True, True),
+        ([100, 100, 100], [120, 110, 107], True, False),
+    ],
+)
+def test_compare_calls_a_row_slower_if_it_is_in_every_turn(old, new, more_is_better, slower):
+    assert compare_module().Row("row: p50", old, new, more_is_better).is_slower() is slower
+
+
+def compare_module():
+    spec = importlib.util.spec_from_file_location("compare", ROOT / "bench" / "compare.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["compare"] = module  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
