@@ -140,6 +140,9 @@ void keeper_add_pool(struct keeper *k, struct pool *p);
 /* Makes pool `p` one of the POOL_MAX that may be warm, in place of another pool
    that no session waits for. Returns false if sessions wait for all of them. */
 bool keeper_keep_warm(struct keeper *k, const struct pool *p) must_check;
+/* Ends zygotes while all together keep more than POOL_ZYGOTE_BYTES, but never
+   that of the most recently used pool. */
+void keeper_limit_zygotes(struct keeper *k);
 /* Schedules a refill of the pools: at once if a session waits for a worker,
    otherwise when no request is in progress. */
 void keeper_refill_soon(struct keeper *k);

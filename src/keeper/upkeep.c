@@ -247,23 +247,6 @@ refill_pools(struct keeper *k, uint64_t now)
 }
 
 static void
-on_refill(void *owner)
-{
-	struct keeper *k = owner;
-	uint64_t now = loop_now_us();
-
-	k->refill_since_us = 0;
-	for (struct worker *i = k->workers, *next; i; i = next) {
-		next = i->next;
-		if (i->state == WORKER_SPENT)
-			worker_kill(i);
-	}
-	free_buried(k);
-	if (refill_pools(k, now))
-		keeper_refill_soon(k);
-}
-
-static void
 remove_pool(struct keeper *k, struct pool *p)
 {
 	struct pool **at = &k->pools;
@@ -300,6 +283,89 @@ remove_zygote_servers(struct keeper *k)
 	}
 }
 
+/* Ends what the pool keeps in advance. Workers of running programs stay, and
+   keep the pool alive. */
+static void
+cool_down(struct keeper *k, struct pool *p)
+{
+	p->target = p->target_min = 0;
+	pool_empty(p);
+	p->zygote_server = NULL;
+	if (!refcount_is_held(&p->users))
+		remove_pool(k, p);
+	remove_zygote_servers(k);
+}
+
+/* Returns the memory of the zygotes: of all, or of those that serve a tenant
+   like this pool's. */
+static size_t
+count_zygote_bytes(const struct keeper *k, const struct pool *like)
+{
+	size_t bytes = 0;
+
+	for (const struct zygote_server *n = k->zygote_servers; n;
+	     n = n->next) {
+		const struct pool *p = k->pools;
+
+		while (p && (p->zygote_server != n ||
+			     (like && !pool_has_tenant_of(p, like))))
+			p = p->next;
+		bytes += p ? n->bytes : 0;
+	}
+	return bytes;
+}
+
+static const struct pool *
+latest_pool(const struct keeper *k)
+{
+	const struct pool *latest = k->pools;
+
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (p->used_us > latest->used_us)
+			latest = p;
+	return latest;
+}
+
+static bool
+has_zygote_to_end(const struct pool *p)
+{
+	const struct zygote_server *n = p->zygote_server;
+
+	return n && n->bytes && !p->wanting_count &&
+	       n != latest_pool(p->keeper)->zygote_server;
+}
+
+void
+keeper_limit_zygotes(struct keeper *k)
+{
+	while (count_zygote_bytes(k, NULL) > POOL_ZYGOTE_BYTES) {
+		struct pool *victim = choose_eviction(
+			k, NULL, has_zygote_to_end, count_zygote_bytes);
+
+		if (!victim)
+			return;
+		cool_down(k, victim);
+	}
+}
+
+static void
+on_refill(void *owner)
+{
+	struct keeper *k = owner;
+	uint64_t now = loop_now_us();
+
+	k->refill_since_us = 0;
+	for (struct worker *i = k->workers, *next; i; i = next) {
+		next = i->next;
+		if (i->state == WORKER_SPENT)
+			worker_kill(i);
+	}
+	free_buried(k);
+	keeper_limit_zygotes(k);
+	if (refill_pools(k, now))
+		keeper_refill_soon(k);
+}
+
 static void
 on_housekeeping(void *owner)
 {
@@ -323,19 +389,6 @@ on_housekeeping(void *owner)
 	} else {
 		cgroup_stock_clear(&k->spare_groups);
 	}
-}
-
-/* Ends what the pool keeps in advance. Workers of running programs stay, and
-   keep the pool alive. */
-static void
-cool_down(struct keeper *k, struct pool *p)
-{
-	p->target = p->target_min = 0;
-	pool_empty(p);
-	p->zygote_server = NULL;
-	if (!refcount_is_held(&p->users))
-		remove_pool(k, p);
-	remove_zygote_servers(k);
 }
 
 static bool

@@ -141,6 +141,20 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "keeps fewer waiting",
 	},
 	{
+		.name = "memory of zygotes after their imports",
+		.scope = "keeper",
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_ZYGOTE_BYTES,
+		.at = "ends the least recently used of the key with the most",
+	},
+	{
+		.name = "zygotes that import preloaded modules, each with at "
+			"most 2 GiB",
+		.scope = "keeper",
+		.value = LIMIT_IMPORTS,
+		.at = "others wait",
+	},
+	{
 		.name = "runs waiting for a jail",
 		.scope = "keeper",
 		.value = LIMIT_QUEUE,
@@ -313,7 +327,7 @@ serve_limits_init(struct serve_limits *l)
 
 /* Estimates of memory: a byte of a body (as text, as JSON, decoded, and as a
    frame to the keeper), a connection (head, TLS buffers, unsent bytes), the
-   server, and the keeper with its zygotes and warm jails. */
+   server, and the keeper with the jails that wait without preloaded modules. */
 #define BODY_FACTOR  4
 #define CONN_BYTES   (UINT64_C(256) << 10)
 #define SERVER_BYTES (UINT64_C(128) << 20)
@@ -337,6 +351,8 @@ serve_limits_sum(const struct serve_limits *l)
 		.own_bytes =
 			number_mul(l->connections, CONN_BYTES) + SERVER_BYTES,
 		.keeper_bytes = KEEPER_BYTES,
+		.preload_bytes = LIMIT_ZYGOTE_BYTES + LIMIT_FOREIGN_BYTES,
+		.import_bytes = LIMIT_IMPORTS * LIMIT_IMPORT_BYTES,
 		.artifact_bytes = l->artifact_bytes,
 		.package_bytes = LIMIT_PACKAGE_BYTES,
 		.install_bytes = LIMIT_INSTALLERS * INSTALLER_BYTES,
@@ -471,7 +487,10 @@ show_sum(const struct serve_sum *s, uint64_t machine_bytes, FILE *out)
 		{ ", its keeper ", s->keeper_bytes },
 		{ "); this machine has ", machine_bytes },
 		{ ".\nInstallers of packages may take ", s->install_bytes },
-		{ " more while they work.\nDisk: at most ", s->disk_bytes },
+		{ " more while they work, what policies preload ",
+		  s->preload_bytes },
+		{ ", and zygotes ", s->import_bytes },
+		{ " while they import.\nDisk: at most ", s->disk_bytes },
 		{ " (artifacts ", s->artifact_bytes },
 		{ ", packages ", s->package_bytes },
 	};

@@ -21,10 +21,14 @@
 #define LIMIT_INSTALLERS    4
 /* The limits of a keeper: its jails, warm ones included; the policies for which
    it keeps some warm, each with at most one zygote; the memory of jails that
-   wait with modules of packages; and its queue. */
+   wait with modules of packages; that of its zygotes; how many zygotes import
+   modules at once, and with how much memory; and its queue. */
 #define LIMIT_JAILS	    192
 #define LIMIT_POOLS	    32
 #define LIMIT_FOREIGN_BYTES (UINT64_C(1) << 30)
+#define LIMIT_ZYGOTE_BYTES  (UINT64_C(1) << 30)
+#define LIMIT_IMPORTS	    2
+#define LIMIT_IMPORT_BYTES  (UINT64_C(2) << 30)
 #define LIMIT_QUEUE	    4096
 
 #define LIMIT_KEY_CONCURRENCY 64
@@ -76,8 +80,9 @@ struct serve_sum {
 	uint64_t memory_bytes; /* the sum of the above */
 	uint64_t artifact_bytes, package_bytes;
 	uint64_t disk_bytes; /* the sum of the above */
-	/* Memory of installers, not part of the sums. */
-	uint64_t install_bytes;
+	/* Memory of installers, of what policies preload, and of zygotes that
+	   import it: not part of the sums. */
+	uint64_t install_bytes, preload_bytes, import_bytes;
 };
 
 /* The situation that limits are chosen for. */

@@ -16,6 +16,7 @@
 #include "keeper/packages/install.h"
 #include "keeper/packages/package_layer_prune.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/zygote_server.h"
 #include "policy/plan/plan.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"
@@ -43,6 +44,9 @@ _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_POOLS == POOL_MAX &&
 		       /* NOLINTNEXTLINE(misc-redundant-expression) */
 		       LIMIT_FOREIGN_BYTES == POOL_FOREIGN_BYTES &&
+		       /* NOLINTNEXTLINE(misc-redundant-expression) */
+		       LIMIT_ZYGOTE_BYTES == POOL_ZYGOTE_BYTES &&
+		       LIMIT_IMPORTS == ZYGOTE_SERVER_IMPORTS_MAX &&
 		       LIMIT_QUEUE == KEEPER_WAITING_MAX,
 	       "the limits of the server must equal those of its keeper");
 

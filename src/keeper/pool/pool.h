@@ -25,7 +25,11 @@ struct session;
    modules of packages, by the limits of their policies. No key of a server is
    charged for this memory. */
 #define POOL_FOREIGN_BYTES (UINT64_C(1) << 30)
-/* For the pool that the keeper was started with. */
+/* How much memory all zygotes of a keeper may keep after their imports. Their
+   children share it and are not charged for it. */
+#define POOL_ZYGOTE_BYTES (UINT64_C(1) << 30)
+/* The target of the pool that the keeper was started with never falls below
+   this. */
 #define POOL_TARGET_MIN 2
 /* A waiting worker that uses directories or resolvers of the host is replaced
    after this time. */

@@ -36,6 +36,7 @@ close_zygote(struct zygote_server *n)
 	loop_set_timer(&n->keeper->loop, &n->deadline_timer, 0);
 	zygote_free(&n->zygote);
 	n->crashed = false;
+	n->bytes = 0;
 }
 
 static void
@@ -199,6 +200,7 @@ zygote_become_ready(struct zygote_server *n, uint32_t magic)
 		return;
 	}
 	n->state = ZYGOTE_SERVER_READY;
+	n->bytes = proc_pss_bytes(n->zygote.pid);
 	n->kills = n->late_imports = 0;
 	if (n->replaces_crashed)
 		empty_pools(n);
@@ -239,6 +241,18 @@ on_control(void *owner, uint32_t events)
 	}
 }
 
+static bool
+must_wait_to_import(const struct zygote_server *n)
+{
+	unsigned importing = 0;
+
+	for (const struct zygote_server *o = n->keeper->zygote_servers; o;
+	     o = o->next)
+		importing +=
+			o->state == ZYGOTE_SERVER_STARTING && o->preload.count;
+	return n->preload.count && importing >= ZYGOTE_SERVER_IMPORTS_MAX;
+}
+
 int
 zygote_server_start(struct zygote_server *n, struct pool *p,
 		    struct remit_error *err)
@@ -252,6 +266,8 @@ zygote_server_start(struct zygote_server *n, struct pool *p,
 		*err = n->error;
 		return -1;
 	}
+	if (must_wait_to_import(n))
+		return 0;
 	if (task_environment(&env, &p->plan, err) < 0 ||
 	    zygote_open(&n->zygote, &p->plan, &k->site, &env, &n->preload,
 			err) < 0 ||

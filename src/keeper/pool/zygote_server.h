@@ -25,6 +25,9 @@ struct pool;
    processor time. */
 #define ZYGOTE_SERVER_KILLS_MAX 3
 #define ZYGOTE_SERVER_RETRY_US	(10 * 1000000ull)
+/* How many zygotes may import preloaded modules at the same time. Each may take
+   up to 2 GiB meanwhile (IMPORT_BYTES in runtime/module.c). */
+#define ZYGOTE_SERVER_IMPORTS_MAX 2
 /* How many workers may wait for a child. */
 #define ZYGOTE_SERVER_PENDING 16
 
@@ -54,6 +57,7 @@ struct zygote_server {
 	unsigned late_imports; /* consecutive late imports */
 	uint64_t not_before_us;
 	uint64_t since_us;
+	uint64_t bytes; /* its memory when it became ready */
 	struct worker *pending[ZYGOTE_SERVER_PENDING];
 	size_t pending_count;
 	struct source on_control;
@@ -64,7 +68,8 @@ struct zygote_server {
    Returns NULL and sets *err on failure. */
 struct zygote_server *zygote_server_find(struct pool *p,
 					 struct remit_error *err);
-/* Starts the zygote if it is down. */
+/* Starts the zygote if it is down. If too many others are importing, it stays
+   down, and starts when a pool is refilled after one of these has changed. */
 int zygote_server_start(struct zygote_server *n, struct pool *p,
 			struct remit_error *err) must_check;
 /* Returns the uid that its zygote runs as. */

@@ -660,6 +660,59 @@ pool_that_sessions_wait_for_is_not_replaced(void **state)
 	assert_int_equal(replaced_by(&next, pools), 7);
 }
 
+/* Gives the pool a zygote that keeps this much memory. */
+static void
+give_zygote(struct pool *p, uint64_t bytes)
+{
+	struct zygote_server *n = calloc(1, sizeof(*n));
+
+	assert_non_null(n);
+	*n = (struct zygote_server){
+		.keeper = p->keeper,
+		.next = p->keeper->zygote_servers,
+		.zygote = ZYGOTE_INIT,
+		.state = ZYGOTE_SERVER_READY,
+		.on_control = SOURCE_INIT,
+		.bytes = bytes,
+	};
+	p->keeper->zygote_servers = p->zygote_server = n;
+}
+
+static void
+zygotes_with_too_much_memory_end_by_tenant(void **state)
+{
+	struct pool given[] = {
+		{ .tenant = "alice", .used_us = 300 },
+		{ .tenant = "alice", .used_us = 200 },
+		{ .tenant = "bob", .used_us = 1 },
+		{ .tenant = "bob", .used_us = 400 },
+	};
+	struct pool pools[POOL_MAX];
+	struct keeper k;
+
+	(void)state;
+	fill_with_pools(&k, pools, given, 4);
+	for (int i = 0; i < 4; i++)
+		give_zygote(&pools[i], POOL_ZYGOTE_BYTES / 4);
+	keeper_limit_zygotes(&k);
+	for (int i = 0; i < 4; i++)
+		assert_non_null(pools[i].zygote_server);
+	/* Now alice has more than bob: her older zygote goes, and then, as both
+	   have the same, the least recently used one. */
+	pools[0].zygote_server->bytes = POOL_ZYGOTE_BYTES / 2;
+	keeper_limit_zygotes(&k);
+	assert_null(pools[1].zygote_server);
+	assert_non_null(pools[0].zygote_server);
+	assert_non_null(pools[2].zygote_server);
+	/* The most recently used one stays, whatever it keeps. */
+	pools[3].zygote_server->bytes = 2 * POOL_ZYGOTE_BYTES;
+	keeper_limit_zygotes(&k);
+	assert_null(pools[0].zygote_server);
+	assert_null(pools[2].zygote_server);
+	assert_non_null(pools[3].zygote_server);
+	zygote_server_free(k.zygote_servers);
+}
+
 int
 main(void)
 {
@@ -676,6 +729,7 @@ main(void)
 		cmocka_unit_test(pool_of_the_tenant_with_the_most_goes_first),
 		cmocka_unit_test(pool_beyond_the_maximum_replaces_another),
 		cmocka_unit_test(pool_that_sessions_wait_for_is_not_replaced),
+		cmocka_unit_test(zygotes_with_too_much_memory_end_by_tenant),
 	};
 
 	world_hook_memory();
