@@ -67,6 +67,11 @@ static const struct {
 		.ms = 1000,
 		.late = "another keeper did not release a control group",
 	},
+	[DEADLINE_SCOPE] = {
+		.name = "scope",
+		.ms = 5000,
+		.late = "systemd did not grant a control group",
+	},
 };
 
 #ifdef REMIT_HOLES

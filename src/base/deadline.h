@@ -24,6 +24,7 @@ enum deadline {
 	DEADLINE_COMMIT,  /* changes to be written to the host */
 	DEADLINE_KEYRING, /* the kernel to free the keyrings of ended runs */
 	DEADLINE_GROUP,	  /* another keeper to release a control group */
+	DEADLINE_SCOPE,	  /* systemd to grant a scope */
 	DEADLINE_COUNT,
 };
 

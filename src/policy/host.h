@@ -61,6 +61,9 @@ struct host {
 	uint64_t page_bytes;
 	uint64_t socket_buffer_bytes; /* default buffer size of a socket */
 	char kernel[128];
+	/* Control groups are missing because systemd missed DEADLINE_SCOPE: not
+	   cached. */
+	bool scope_is_late;
 #ifdef REMIT_HOLES
 	uint64_t left_out; /* MECH() bits; only in test builds */
 #endif

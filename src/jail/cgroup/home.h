@@ -74,12 +74,18 @@ int cgroup_home_make(int directory, const char *name) must_check;
    are still dying. Returns how many were removed. */
 unsigned cgroup_home_clean(bool everywhere);
 
+enum cgroup_leaf {
+	CGROUP_LEAF_STAYED,
+	CGROUP_LEAF_ENTERED,
+	CGROUP_LEAF_LATE, /* stayed: systemd missed DEADLINE_SCOPE */
+};
+
 /*
- * Move this process to a leaf cgroup (cgroup/leaf.c). Returns whether it moved.
- * It stays where it is if version 2 does not have the memory controller, if it
- * is in a leaf already or in the root cgroup, or if no cgroup is delegated to
- * it and systemd grants none.
+ * Move this process to a leaf cgroup (cgroup/leaf.c). It stays where it is if
+ * version 2 does not have the memory controller, if it is in a leaf already or
+ * in the root cgroup, or if no cgroup is delegated to it and systemd grants
+ * none.
  */
-bool cgroup_leaf_enter(void);
+enum cgroup_leaf cgroup_leaf_enter(void);
 
 #endif

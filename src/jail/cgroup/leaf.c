@@ -22,14 +22,12 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "base/deadline.h"
 #include "base/own.h"
 #include "jail/cgroup/home.h"
 
-/* How long to wait for each reply of the bus, and then for the new cgroup. */
-#define BUS_REPLY_MS  5000
-#define SCOPE_MOVE_MS 5000
-#define SYSTEMD	      "org.freedesktop.systemd1"
-#define BUS	      "org.freedesktop.DBus"
+#define SYSTEMD "org.freedesktop.systemd1"
+#define BUS	"org.freedesktop.DBus"
 
 /* ---- one message (D-Bus specification, "Message Protocol") ---- */
 
@@ -249,21 +247,52 @@ bus_request_scope(int fd)
 	return bus_send(fd, request.bytes, request.len);
 }
 
-/* Receive exactly n bytes. Returns -1 if they do not arrive in time. */
-static int
-bus_recv(int fd, void *out, size_t n)
+static uint64_t
+clock_us(void)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* The connection, and when DEADLINE_SCOPE ends. */
+struct bus {
+	int fd;
+	uint64_t until_us;
+};
+
+/* Returns -1 with ETIMEDOUT after the deadline. */
+static int
+bus_wait(const struct bus *b)
+{
+	struct pollfd p = { .fd = b->fd, .events = POLLIN };
+	uint64_t now = clock_us();
+	int n = now < b->until_us
+			? poll(&p, 1, (int)((b->until_us - now) / 1000) + 1)
+			: 0;
+
+	if (n == 0)
+		errno = ETIMEDOUT;
+	return n == 1 ? 0 : -1;
+}
+
+/* Receive exactly n bytes. */
+static int
+bus_recv(const struct bus *b, void *out, size_t n)
+{
 	char *at = out;
 
 	while (n) {
-		ssize_t got = recv(fd, at, n, 0);
+		ssize_t got = recv(b->fd, at, n, 0);
 
 		if (got > 0) {
 			at += got;
 			n -= (size_t)got;
-		} else if (got == 0 || errno != EAGAIN ||
-			   poll(&p, 1, BUS_REPLY_MS) != 1) {
+		} else if (got == 0) {
+			errno = ECONNRESET;
+			return -1;
+		} else if (errno != EAGAIN || bus_wait(b) < 0) {
 			return -1;
 		}
 	}
@@ -271,75 +300,86 @@ bus_recv(int fd, void *out, size_t n)
 }
 
 static int
-bus_recv_line(int fd)
+bus_recv_line(const struct bus *b)
 {
 	char c = '\0';
 
 	for (int i = 0; i < 256 && c != '\n'; i++)
-		if (bus_recv(fd, &c, 1) < 0)
+		if (bus_recv(b, &c, 1) < 0)
 			return -1;
+	errno = EPROTO;
 	return c == '\n' ? 0 : -1;
 }
 
 /* Returns the type of the next message, or -1. */
 static int
-bus_recv_message(int fd)
+bus_recv_message(const struct bus *b)
 {
 	uint8_t head[HEAD_BYTES], rest[4096];
 	uint32_t body, fields;
 	size_t n;
 
-	if (bus_recv(fd, head, sizeof(head)) < 0)
+	if (bus_recv(b, head, sizeof(head)) < 0)
 		return -1;
 	memcpy(&body, head + AT_BODY_LENGTH, sizeof(body));
 	memcpy(&fields, head + AT_FIELDS_LENGTH, sizeof(fields));
+	errno = EMSGSIZE;
 	if (body > sizeof(rest) || fields > sizeof(rest))
 		return -1;
 	n = ((size_t)fields + 7) / 8 * 8 + body;
-	return n > sizeof(rest) || bus_recv(fd, rest, n) < 0 ? -1 : head[1];
+	return n > sizeof(rest) || bus_recv(b, rest, n) < 0 ? -1 : head[1];
 }
 
-/* Replies come in the order of the calls, with signals in between. */
-static bool
-bus_grants_scope(int fd)
+/* Replies come in the order of the calls, with signals in between. Returns -1
+   with errno if the scope is not granted. */
+static int
+bus_recv_grant(const struct bus *b)
 {
 	int returns = 0;
 
-	if (bus_recv_line(fd) < 0)
-		return false;
+	if (bus_recv_line(b) < 0)
+		return -1;
 	for (int i = 0; i < 64 && returns < 2; i++) {
-		int kind = bus_recv_message(fd);
+		int kind = bus_recv_message(b);
 
-		if (kind < 0 || kind == MESSAGE_ERROR)
-			return false;
+		if (kind < 0)
+			return -1;
+		errno = EPERM;
+		if (kind == MESSAGE_ERROR)
+			return -1;
 		returns += kind == MESSAGE_RETURN;
 	}
-	return returns == 2;
+	return returns == 2 ? 0 : -1;
 }
 
 /* Request a transient scope that is delegated to us (systemd.scope(5),
    "Delegate="), and wait until this process is in it. The scope ends with its
-   last process. Returns -1 if there is no systemd or it refuses. */
+   last process. Returns -1 if there is no systemd or it refuses, and with
+   ETIMEDOUT if it is too slow. */
 static int
 scope_enter(void)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 	char before[PATH_MAX], now[PATH_MAX];
 	own_fd int fd = -1;
+	struct bus b;
 
+	errno = ENOENT;
 	if (cgroup_home_own(before, sizeof(before)) < 0)
 		return -1;
 	fd = bus_connect();
-	if (fd < 0 || bus_request_scope(fd) < 0 || !bus_grants_scope(fd))
+	b = (struct bus){ fd, clock_us() + deadline_us(DEADLINE_SCOPE) };
+	if (fd < 0 || bus_request_scope(fd) < 0 || bus_recv_grant(&b) < 0)
 		return -1;
 	/* systemd has started a job. When the job is done, our cgroup is
 	   another one. */
-	for (int i = 0; i < SCOPE_MOVE_MS; i++) {
+	while (clock_us() < b.until_us) {
 		if (cgroup_home_own(now, sizeof(now)) == 0 &&
 		    strcmp(before, now) != 0)
 			return 0;
 		nanosleep(&moment, NULL);
 	}
+	errno = ETIMEDOUT;
 	return -1;
 }
 
@@ -400,7 +440,7 @@ is_private_group(const char *directory)
 		(geteuid() != 0 && access(directory, W_OK) == 0));
 }
 
-bool
+enum cgroup_leaf
 cgroup_leaf_enter(void)
 {
 	char own[PATH_MAX], home[PATH_MAX];
@@ -409,10 +449,16 @@ cgroup_leaf_enter(void)
 	    cgroup_home_own(own, sizeof(own)) < 0 ||
 	    cgroup_home_directory(home, sizeof(home)) < 0 ||
 	    strcmp(own, home) != 0)
-		return false;
-	if (!is_private_group(own) &&
-	    (scope_enter() < 0 || cgroup_home_own(own, sizeof(own)) < 0 ||
-	     !is_private_group(own)))
-		return false;
-	return cgroup_home_mark_delegated(own) == 0 && move_below(own);
+		return CGROUP_LEAF_STAYED;
+	if (!is_private_group(own)) {
+		if (scope_enter() < 0)
+			return errno == ETIMEDOUT ? CGROUP_LEAF_LATE
+						  : CGROUP_LEAF_STAYED;
+		if (cgroup_home_own(own, sizeof(own)) < 0 ||
+		    !is_private_group(own))
+			return CGROUP_LEAF_STAYED;
+	}
+	return cgroup_home_mark_delegated(own) == 0 && move_below(own)
+		       ? CGROUP_LEAF_ENTERED
+		       : CGROUP_LEAF_STAYED;
 }

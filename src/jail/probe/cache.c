@@ -85,10 +85,11 @@ can_make_user_namespace(void)
 	return pid > 0 && proc_wait(pid, &status) == 0 && status == 0;
 }
 
-/* The name of the cache file for the current surroundings of this process: a
-   new string, or NULL if there is no cache. */
+/* Moves this process to a leaf cgroup (cgroup_leaf_enter()). Returns the name
+   of the cache file for what this process can enforce there: a new string, or
+   NULL if there is no cache. */
 static char *
-host_cache_file(void)
+host_cache_file(enum cgroup_leaf *leaf)
 {
 	own_mem char *cache = NULL;
 	struct hash h = HASH_INIT;
@@ -99,10 +100,11 @@ host_cache_file(void)
 	uname(&u);
 	hash_text(&h, u.release);
 	hash_text_file(&h, "/proc/sys/kernel/random/boot_id");
-	/* Read this before the process moves: a private cgroup has a unique
-	   name. */
+	/* Read this before cgroup_leaf_enter() moves the process to a leaf,
+	   whose name is different each time. */
 	hash_text_file(&h, "/proc/self/cgroup");
-	hash_number(&h, cgroup_leaf_enter());
+	*leaf = cgroup_leaf_enter();
+	hash_number(&h, *leaf);
 	hash_text_file(&h, "/proc/self/attr/current");
 	hash_status(&h);
 	hash_number(&h, geteuid());
@@ -118,7 +120,7 @@ host_cache_file(void)
 	return file;
 }
 
-/* Remove what was learned in other boots and by other builds. */
+/* Remove the cached answers of earlier boots and of other builds. */
 static void
 remove_old_answers(const char *file)
 {
@@ -209,7 +211,8 @@ int
 probe_host_cached(struct host *out, const char *runtime_dir,
 		  struct remit_error *err)
 {
-	own_mem char *file = host_cache_file();
+	enum cgroup_leaf leaf;
+	own_mem char *file = host_cache_file(&leaf);
 
 	if (!file || read_cached_host(out, file) < 0) {
 		if (probe_host(out, runtime_dir, err) < 0)
@@ -217,6 +220,7 @@ probe_host_cached(struct host *out, const char *runtime_dir,
 		if (file)
 			write_cached_host(out, file);
 	}
+	out->scope_is_late = leaf == CGROUP_LEAF_LATE;
 	apply_holes(out);
 	return 0;
 }

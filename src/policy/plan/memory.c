@@ -96,8 +96,8 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 
 	memory_bound_compute(&b, d->policy, d->host);
 	if (!b.address_space)
-		return fail_refused(
-			err, d->field->name,
+		return plan_refuse_group(
+			d, err,
 			"Raise --memory, lower --disk, --files or "
 			"--open-files, run in a writable memory cgroup, or "
 			"accept a limit for the process alone: "
@@ -148,16 +148,16 @@ decide_memory(struct decision *d, struct remit_error *err)
 	    !p->memory_fallback && !is_bare(d))
 		return decide_memory_alone(d, err);
 	if (!p->memory_fallback && is_bare(d))
-		return fail_refused(
-			err, d->field->name,
+		return plan_refuse_group(
+			d, err,
 			"Accept a limit for the process alone: "
 			"--memory-fallback per_process (--preset landlock).",
 			"no writable memory cgroup (%s), and without one, "
 			"files, threads and kernel buffers are not counted",
 			d->host->can[CAN_CGROUP_MEMORY].why);
 	if (!p->memory_fallback)
-		return fail_refused(
-			err, d->field->name,
+		return plan_refuse_group(
+			d, err,
 			"Run in a login session with a user systemd, in a leaf "
 			"of a cgroup that you own or as root, or accept a "
 			"limit for each process: --memory-fallback per_process "

@@ -6,6 +6,7 @@
 #ifndef REMIT_PLAN_PART_H
 #define REMIT_PLAN_PART_H
 
+#include "base/deadline.h"
 #include "policy/plan/plan.h"
 
 struct decision {
@@ -42,6 +43,13 @@ is_bare(const struct decision *d)
 {
 	return tiers[d->plan->tier].bare;
 }
+
+/* Refuses the field, because a control group is missing, unless systemd was too
+   slow to grant one. */
+#define plan_refuse_group(d, err, ...)                  \
+	((d)->host->scope_is_late                       \
+		 ? deadline_missed(err, DEADLINE_SCOPE) \
+		 : fail_refused(err, (d)->field->name, __VA_ARGS__))
 
 /* Refuses network_proxy and credentials if the plan has no proxy for them. */
 int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;

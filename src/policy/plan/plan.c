@@ -116,8 +116,8 @@ decide_cell_cpu(struct decision *d, struct remit_error *err)
 		d->plan->limits.cpu_clock_ms = p->cpu_ms;
 	if (!p->subprocess_execution || d->plan->limits.cpu_cgroup_ms)
 		return 0;
-	return fail_refused(
-		err, d->field->name,
+	return plan_refuse_group(
+		d, err,
 		"Run as root or in a writable cgroup, or without a session.",
 		"cannot be enforced for each cell of a session with "
 		"subprocess_execution on: no writable cpu cgroup (%s)",
@@ -146,8 +146,8 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	if (!p->subprocess_execution || group)
 		return 0;
 	if (!p->cpu_fallback)
-		return fail_refused(
-			err, d->field->name,
+		return plan_refuse_group(
+			d, err,
 			"Run as root or in a writable cgroup, or accept a "
 			"limit for each process: --cpu-fallback per_process "
 			"--memory-fallback per_process.",

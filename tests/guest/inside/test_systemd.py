@@ -7,6 +7,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import groups
@@ -146,3 +147,23 @@ def test_user_without_systemd_runs_without_cgroups(stage):
     result = remit.json("print(1)", env={"XDG_RUNTIME_DIR": "/nowhere"})
     assert result["stdout"] == "1\n"
     assert "cgroup_memory" not in enforced(result, "memory_bytes")
+
+
+def test_systemd_that_is_too_slow_is_named(stage, tmp_path):
+    """A bus that accepts the connection and never answers."""
+    remit = make_remit("user", stage)
+    tmp_path.chmod(0o777)
+    for folder in tmp_path.parents:
+        folder.chmod(folder.stat().st_mode | 0o111)
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(str(tmp_path / "bus"))
+        (tmp_path / "bus").chmod(0o777)
+        bus.listen()
+        env = {"XDG_RUNTIME_DIR": str(tmp_path)}
+        late = remit.json("print(1)", "--subprocess", env=env)
+        plain = remit.json("print(1)", env=env)
+    assert late["status"] == "busy" and '(deadline "scope")' in late["error"]["value"], late
+    assert plain["stdout"] == "1\n"
+    # The next keeper asks again.
+    usual = Manager(remit).json("print(1)", "--subprocess")
+    assert enforced(usual, "memory_bytes") == ["cgroup_memory"]
