@@ -50,6 +50,39 @@ open_host_path(const struct plan_mount *m, struct remit_error *err)
 	return fd;
 }
 
+/* Opens a folder or file of the plan, and fills *st. */
+static int
+open_mount_path(const struct plan_mount *m, struct stat *st,
+		struct remit_error *err)
+{
+	own_fd int fd = open_host_path(m, err);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
+	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
+		return fail_refused(err, fields[m->field].name,
+				    "Name a folder or a regular file.",
+				    "%s is neither a folder nor a file",
+				    m->host);
+	return take_fd(&fd);
+}
+
+int
+blueprint_check_paths(const struct plan *p, struct remit_error *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < p->mount_count; i++) {
+		own_fd int fd = open_mount_path(&p->mounts[i], &st, err);
+
+		if (fd < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Whether to include the mounts below the directory. */
 enum mount_depth {
 	DEPTH_ONE = 0,
@@ -113,19 +146,12 @@ resolve_mount(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	bool overlaid =
 		plan_mount_is_overlaid(m) && plan_keeps(b->plan, MECH(OVERLAY));
 	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	own_fd int path_fd = open_host_path(m, err);
-	own_fd int userns = -1;
 	struct stat st;
+	own_fd int path_fd = open_mount_path(m, &st, err);
+	own_fd int userns = -1;
 
 	if (path_fd < 0)
 		return -1;
-	if (fstat(path_fd, &st) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return fail_refused(err, fields[m->field].name,
-				    "Name a folder or a regular file.",
-				    "%s is neither a folder nor a file",
-				    m->host);
 	if (overlaid && overlay_check(m, path_fd, err) < 0)
 		return -1;
 	if (m->mode == MOUNT_DIRECT && check_direct(b, m, err) < 0)

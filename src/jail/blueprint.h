@@ -95,6 +95,9 @@ struct blueprint {
 
 extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
 
+/* Refuses a plan with a path that does not lead to a folder or file now. */
+int blueprint_check_paths(const struct plan *p,
+			  struct remit_error *err) must_check;
 /*
  * Open every host directory of the plan once and make a detached mount of each.
  * If by_root, map its owner to host user `uid`, the jail's. Call ground_enter()

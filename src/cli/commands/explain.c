@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "jail/blueprint.h"
 #include "jail/probe/discover.h"
 #include "policy/plan/plan.h"
 
@@ -57,7 +58,8 @@ explain_policy(const struct policy *policy, bool json, struct remit_error *err)
 	if (site_find_host(&site, err) < 0 ||
 	    site_find_interpreter(&site, policy->python, err) < 0 ||
 	    plan_build(&plan, policy, &job, &site.host, &site.interpreter,
-		       err) < 0)
+		       err) < 0 ||
+	    blueprint_check_paths(&plan, err) < 0)
 		return -1;
 	if (!json) {
 		print_plan(&plan);

@@ -104,6 +104,16 @@ def test_explain_prints_plan(remit):
     assert done.returncode == 125 and "preload" in done.stderr
 
 
+@pytest.mark.parametrize("name, words", [("nowhere", "No such file"), ("fifo", "neither a folder nor a file")])
+def test_explain_refuses_a_path_that_run_refuses(remit, name, words):
+    path = remit.folder / name
+    if name == "fifo" and not path.exists():
+        os.mkfifo(path)
+    explained, run = remit("explain", "--read", path), remit("run", "--read", path, "-c", "print('ran')")
+    assert words in explained.stderr and explained.stdout == ""
+    assert (explained.returncode, explained.stderr) == (run.returncode, run.stderr) and run.returncode == 125
+
+
 def test_unenforceable_limit_is_refused(remit):
     """Without a memory cgroup, one limit for all processes together cannot be enforced."""
     result = remit.json("print('ran')", "--subprocess")
