@@ -147,7 +147,8 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 			[LOCK_LIMIT_NOFILE] = l->open_files,
 			[LOCK_LIMIT_FSIZE] = l->file_bytes,
 		},
-		.direct = plan->has_direct,
+		.closing = (plan->has_direct ? CLOSING_DIRECT : 0) |
+			   (plan->shares_paths ? CLOSING_STREAMS : 0),
 		.has_cpus = l->cpus != 0,
 	};
 	choose_cpus(&out->cpus, l->cpus);

@@ -47,8 +47,7 @@ struct lock_params {
 	uint32_t branch; /* a copy of code that is already locked */
 	uint32_t
 		keeper; /* die with this process; 0: the jail's pid 1 ends it */
-	uint32_t direct; /* mode direct: a host directory is written without an
-			    overlay */
+	uint32_t closing; /* CLOSING_ bits of jail/seccomp/filter.h */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

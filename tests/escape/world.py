@@ -94,7 +94,7 @@ class World:
         self.reset_files()
 
     def _listen(self) -> None:
-        folder = self._make_directory("sockets")
+        folder = self.socket_dir = self._make_directory("sockets")
         names = {
             "tcp": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),

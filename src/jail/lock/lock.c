@@ -34,7 +34,7 @@ recv_params(struct lock_params *params)
 	if (io_read_exactly(LOCK_CHANNEL_FD, params, sizeof(*params)) < 0)
 		return -1;
 	if (params->magic != LOCK_MAGIC || params->size != sizeof(*params) ||
-	    params->filter >= FILTER_INIT) {
+	    params->filter >= FILTER_INIT || params->closing > CLOSING_FLAGS) {
 		errno = EPROTO;
 		return -1;
 	}
@@ -149,6 +149,7 @@ static int
 step_seccomp(const struct lock_params *params, uint32_t *detail)
 {
 	unsigned variant = filter_of_code(params->filter, params->bare);
+	unsigned closing = params->closing;
 	own_fd int listener = -1;
 
 	if (params->skip & LOCK_SKIP_SECCOMP)
@@ -163,9 +164,9 @@ step_seccomp(const struct lock_params *params, uint32_t *detail)
 	if (limit_files(params) < 0)
 		return -1;
 	*detail = 4;
-	if (filter_load_closing(params->bare ||
-					params->filter & FILTER_STRICT_MEMORY,
-				params->direct) < 0)
+	if (params->bare || params->filter & FILTER_STRICT_MEMORY)
+		closing |= CLOSING_STRICT;
+	if (filter_load_closing(closing) < 0)
 		return -1;
 	*detail = 0;
 	return 0;

@@ -80,12 +80,9 @@ filter_load_with_listener(unsigned variant, int *listener)
 }
 
 int
-filter_load_closing(bool strict, bool direct)
+filter_load_closing(unsigned flags)
 {
-	if (direct)
-		return filter_load(strict ? FILTER_CLOSING_DIRECT_STRICT
-					  : FILTER_CLOSING_DIRECT);
-	return filter_load(strict ? FILTER_CLOSING_STRICT : FILTER_CLOSING);
+	return filter_load(FILTER_CLOSING + (flags & CLOSING_FLAGS));
 }
 
 /* Interprets only the instructions that tools/assembler.c writes. All jumps

@@ -19,6 +19,19 @@ enum filter_flag {
 	FILTER_STRICT_MEMORY = 8, /* no memory that RLIMIT_AS does not count */
 };
 
+/* These bits choose the closing filter of code: variants from FILTER_CLOSING
+   on. */
+enum closing_flag {
+	CLOSING_STRICT = 1, /* for FILTER_STRICT_MEMORY */
+	/* The code may write to a directory of the host itself, so fsync must
+	   really be executed. */
+	CLOSING_DIRECT = 2,
+	/* Sockets of the host may be in a mounted directory: no pairs that can
+	   send to one. */
+	CLOSING_STREAMS = 4,
+	CLOSING_FLAGS = 7, /* all of them */
+};
+
 enum filter_special {
 	FILTER_INIT = 16,      /* pid 1 of a jail */
 	FILTER_KEEPER,	       /* the keeper and the programs it starts */
@@ -28,11 +41,12 @@ enum filter_special {
 	FILTER_BARE,	       /* code without namespaces, with strict memory */
 	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
 	FILTER_PROXY,	       /* a network proxy */
-	FILTER_CLOSING,	       /* added to the filter of code */
-	FILTER_CLOSING_STRICT, /* the same, for FILTER_STRICT_MEMORY */
-	FILTER_CLOSING_DIRECT, /* the same two, for mode direct */
-	FILTER_CLOSING_DIRECT_STRICT,
-	FILTER_VARIANTS,
+	FILTER_CLOSING,	       /* added to the filter of code; the last ones */
+	FILTER_CLOSING_STRICT = FILTER_CLOSING + CLOSING_STRICT,
+	FILTER_CLOSING_DIRECT = FILTER_CLOSING + CLOSING_DIRECT,
+	FILTER_CLOSING_DIRECT_STRICT =
+		FILTER_CLOSING + CLOSING_DIRECT + CLOSING_STRICT,
+	FILTER_VARIANTS = FILTER_CLOSING + CLOSING_FLAGS + 1,
 };
 
 /* In a jail, pid 1 is init and the code always has this pid. */
@@ -78,9 +92,9 @@ int filter_load(unsigned variant);
  * refusals are plain.
  */
 int filter_load_with_listener(unsigned variant, int *listener);
-/* Load the last filter: no other can be loaded after it. `direct`: the code may
-   write to a directory of the host itself, so fsync must really be executed. */
-int filter_load_closing(bool strict, bool direct);
+/* Load the last filter, with these CLOSING_ bits: no other can be loaded after
+   it. */
+int filter_load_closing(unsigned flags);
 
 /* The program's verdict on a call: an action of seccomp(2). */
 uint32_t filter_verdict(const struct filter *f,

@@ -412,6 +412,20 @@ static const struct clause socketpair_stream[] = {
 const struct check check_socketpair_strict =
 	CHECK(socketpair_stream, REFUSE(EAFNOSUPPORT));
 
+/* The ends of these pairs stay connected: the kernel ignores or refuses another
+   address. One end of a datagram pair can send to any socket that is a file. */
+static const struct clause socketpair_connected[] = {
+	ALLOW_IF(INT(0, AF_UNIX),
+		 BITS(1, UINT32_MAX & ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC),
+		      SOCK_STREAM)),
+	ALLOW_IF(INT(0, AF_UNIX),
+		 BITS(1, UINT32_MAX & ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC),
+		      SOCK_SEQPACKET)),
+};
+
+const struct check check_socketpair_connected =
+	CHECK(socketpair_connected, REFUSE(EAFNOSUPPORT));
+
 /* send() is sendto() without an address, and can reach only the peer. */
 static const struct clause send_connected[] = {
 	ALLOW_IF(WORD(4, 0)),

@@ -296,6 +296,11 @@ static const struct call closing_unsynced_calls[] = {
 	CALLS_END,
 };
 
+static const struct call closing_streams_calls[] = {
+	{ "socketpair", .check = &check_socketpair_connected },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable_calls, .needs = FILTER_FORKABLE },
@@ -315,6 +320,8 @@ const struct layer syscall_layers[] = {
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
 	{ .calls = closing_unsynced_calls,
 	  .needs = LAYER_CLOSING | LAYER_UNSYNCED },
+	{ .calls = closing_streams_calls,
+	  .needs = LAYER_CLOSING | LAYER_STREAMS },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -330,18 +337,24 @@ static const unsigned special_properties[] = {
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
 	[FILTER_PROXY] = LAYER_PROXY,
-	[FILTER_CLOSING] = LAYER_CLOSING | LAYER_UNSYNCED,
-	[FILTER_CLOSING_STRICT] =
-		LAYER_CLOSING | LAYER_UNSYNCED | FILTER_STRICT_MEMORY,
-	[FILTER_CLOSING_DIRECT] = LAYER_CLOSING,
-	[FILTER_CLOSING_DIRECT_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
 };
+
+static unsigned
+closing_properties(unsigned flags)
+{
+	return LAYER_CLOSING |
+	       (flags & CLOSING_STRICT ? FILTER_STRICT_MEMORY : 0) |
+	       (flags & CLOSING_DIRECT ? 0 : LAYER_UNSYNCED) |
+	       (flags & CLOSING_STREAMS ? LAYER_STREAMS : 0);
+}
 
 unsigned
 syscall_variant_properties(unsigned variant)
 {
 	if (variant < FILTER_INIT)
 		return variant;
+	if (variant >= FILTER_CLOSING)
+		return closing_properties(variant - FILTER_CLOSING);
 	return special_properties[variant];
 }
 

@@ -24,11 +24,9 @@
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
  *	FILTER_PROXY             base with every permission removed, then proxy
- *	FILTER_CLOSING           everything allowed, then closing and
- *	                         closing_unsynced
- *	FILTER_CLOSING_STRICT    the same, and closing_strict
- *	FILTER_CLOSING_DIRECT    everything allowed, then closing
- *	FILTER_CLOSING_DIRECT_STRICT  the same, then closing_strict
+ *	FILTER_CLOSING + flags   everything allowed, then closing, then
+ *	                         closing_strict, closing_unsynced (without
+ *	                         CLOSING_DIRECT) and closing_streams
  *
  * A row has an action, or a check that chooses the action by the arguments:
  *
@@ -122,6 +120,7 @@ enum layer_property {
 	LAYER_PROXY = 512,
 	LAYER_UNSYNCED = 1024,
 	LAYER_IMPORT = 2048,
+	LAYER_STREAMS = 16384,
 };
 
 struct layer {
@@ -194,6 +193,7 @@ extern const struct check check_socketpair;
 extern const struct check check_send_connected;
 extern const struct check check_socket_none;
 extern const struct check check_socket_network;
+extern const struct check check_socketpair_connected;
 extern const struct check check_socket_keeper;
 extern const struct check check_socket_keeper_network;
 extern const struct check check_bind;

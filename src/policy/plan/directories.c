@@ -269,6 +269,15 @@ check_mounts(const struct plan *p, struct remit_error *err)
 	return 0;
 }
 
+static void
+note_shared_paths(struct plan *p)
+{
+	for (size_t i = 0; i < p->mount_count; i++)
+		p->shares_paths |= !p->mounts[i].runtime &&
+				   (!plan_mount_is_overlaid(&p->mounts[i]) ||
+				    !plan_keeps(p, MECH(OVERLAY)));
+}
+
 int
 plan_list_mounts(struct plan *p, struct remit_error *err)
 {
@@ -304,5 +313,6 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 		  F_FILESYSTEM_WRITE_ROOTS, &write_roots);
 	for (size_t i = 0; i < pol->mounts.count; i++)
 		add_directory(p, &pol->mounts.items[i], F_MOUNTS, &write_roots);
+	note_shared_paths(p);
 	return check_mounts(p, err);
 }

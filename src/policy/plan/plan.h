@@ -94,6 +94,8 @@ struct plan {
 	bool exports;	   /* the keeper must be able to read the workspace */
 	int write_roots;   /* directories of mode rw */
 	bool has_direct;   /* some directory has no limits */
+	bool shares_paths; /* it has directories of the host without an overlay,
+			      and so sockets that are files there */
 	bool session;	   /* more cells may follow */
 	bool forkable;	   /* the session may have branches */
 	uint64_t left_out; /* always 0 except in test builds */

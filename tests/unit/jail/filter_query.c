@@ -150,6 +150,7 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_CLOSING_STRICT] = "closing_strict",
 	[FILTER_CLOSING_DIRECT] = "closing_direct",
 	[FILTER_CLOSING_DIRECT_STRICT] = "closing_direct_strict",
+	[FILTER_CLOSING + CLOSING_STREAMS] = "closing_streams",
 };
 
 static const struct {

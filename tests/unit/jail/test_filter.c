@@ -287,15 +287,19 @@ is_closed(const char *name, unsigned variant)
 	static const char *const synced[] = { "fsync", "fdatasync",
 					      "sync_file_range" };
 
+	unsigned flags = variant - FILTER_CLOSING;
+
 	if (!name || strcmp(name, "seccomp") == 0)
 		return name;
 	for (size_t i = 0; i < ARRAY_LEN(strict); i++)
 		if (strcmp(name, strict[i]) == 0)
-			return variant == FILTER_CLOSING_STRICT ||
-			       variant == FILTER_CLOSING_DIRECT_STRICT;
+			return flags & CLOSING_STRICT;
 	for (size_t i = 0; i < ARRAY_LEN(synced); i++)
 		if (strcmp(name, synced[i]) == 0)
-			return variant < FILTER_CLOSING_DIRECT;
+			return !(flags & CLOSING_DIRECT);
+	/* Without arguments it names no family. */
+	if (strcmp(name, "socketpair") == 0)
+		return flags & CLOSING_STREAMS;
 	return false;
 }
 
@@ -449,6 +453,7 @@ base_variant_of(unsigned variant)
 		return FILTER_STRICT_MEMORY | FILTER_NETWORK;
 	case FILTER_CLOSING_STRICT:
 	case FILTER_CLOSING_DIRECT:
+	case FILTER_CLOSING + CLOSING_STREAMS:
 		return FILTER_CLOSING;
 	case FILTER_CLOSING_DIRECT_STRICT:
 		return FILTER_CLOSING_DIRECT;
@@ -469,6 +474,7 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_BARE_NETWORK,   FILTER_PROXY,
 		FILTER_CLOSING,	       FILTER_CLOSING_STRICT,
 		FILTER_CLOSING_DIRECT, FILTER_CLOSING_DIRECT_STRICT,
+		FILTER_CLOSING + CLOSING_STREAMS,
 	};
 
 	fprintf(f, "%s %u %s %s", query_arch_name(arch), nr,

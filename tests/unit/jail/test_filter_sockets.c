@@ -174,10 +174,35 @@ keeper_gets_internet_sockets_only_for_policies_with_network(void **state)
 		}
 }
 
+/* One end of a datagram pair can send to any socket of the host that is a file
+   in a mounted directory. */
+static void
+closing_filter_for_host_directories_allows_only_connected_pairs(void **state)
+{
+	static const uint64_t connected[] = { SOCK_STREAM, SOCK_SEQPACKET };
+	const unsigned v = FILTER_CLOSING + CLOSING_STREAMS;
+
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++) {
+			uint32_t want =
+				family == AF_UNIX && IS_ONE_OF(type, connected)
+					? ALLOW
+					: REFUSE(EAFNOSUPPORT);
+
+			expect(v, "socketpair", want, family, type);
+			expect(v, "socketpair", want, family,
+			       type | SOCK_CLOEXEC | SOCK_NONBLOCK);
+		}
+	expect(FILTER_CLOSING, "socketpair", ALLOW, AF_UNIX, SOCK_DGRAM);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			closing_filter_for_host_directories_allows_only_connected_pairs),
 		cmocka_unit_test(
 			socket_of_any_family_is_refused_without_network),
 		cmocka_unit_test(

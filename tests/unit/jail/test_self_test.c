@@ -34,8 +34,8 @@ self_test_status(unsigned loaded, unsigned meant)
 
 	if (syscall(SYS_close_range, LOCK_CHANNEL_FD + 1, ~0u, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    (loaded != NO_FILTER && (filter_load(loaded) < 0 ||
-				     filter_load_closing(false, false) < 0)))
+	    (loaded != NO_FILTER &&
+	     (filter_load(loaded) < 0 || filter_load_closing(0) < 0)))
 		return NOT_READY;
 	return self_test(&params, &which) < 0 ? NOTICED : 0;
 }
