@@ -102,6 +102,7 @@ class Watcher:
         "IPython.core.display_functions": "ipython",
         "IPython.core.getipython": "ipython",
         "multiprocessing.spawn": "spawned",
+        "subprocess": "spawned",
     }
 
     @classmethod

@@ -1,9 +1,12 @@
-"""Gives the workers of multiprocessing the program as a file.
+"""Gives interpreters that the program starts what they need of it.
 
 A worker by `spawn` or `forkserver` is a fresh interpreter. It first runs the
 file of `__main__`, to define the functions that it will call. The program
 arrived as text, so this module writes it to the path in `__main__.__file__`
 when the first worker starts.
+
+Libraries start interpreters with the flags of this one. Remit started it with
+-I and -S, which would keep site-packages and PYTHONPATH from the others.
 """
 
 import atexit
@@ -16,7 +19,26 @@ _made = []  # files, and then their folders
 
 
 def adopt(name):
-    spawn = sys.modules[name]
+    if name == "subprocess":
+        adopt_flags(sys.modules[name])
+    else:
+        adopt_spawn(sys.modules[name])
+
+
+def adopt_flags(module):
+    flags = module._args_from_interpreter_flags
+
+    def _args_from_interpreter_flags():
+        return [flag for flag in flags() if flag not in ("-I", "-S")]
+
+    module._args_from_interpreter_flags = _args_from_interpreter_flags
+    # It may have been preloaded, and then it has a reference to the original.
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util._args_from_interpreter_flags = _args_from_interpreter_flags
+
+
+def adopt_spawn(spawn):
     prepare = spawn.get_preparation_data
 
     def get_preparation_data(*arguments):

@@ -26,7 +26,8 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&
 		       (int)PLAN_FILTER_FORKABLE == (int)FILTER_FORKABLE &&
 		       (int)PLAN_FILTER_STRICT_MEMORY ==
-			       (int)FILTER_STRICT_MEMORY,
+			       (int)FILTER_STRICT_MEMORY &&
+		       (int)PLAN_FILTER_UNIX == (int)FILTER_UNIX,
 	       "the plan and the filters use the same bits");
 
 int
@@ -130,6 +131,13 @@ choose_cpus(cpu_set_t *out, uint64_t count)
 	}
 }
 
+/* Whether code could execute a memory file if it had one. */
+static bool
+may_execute_memory(const struct plan *p)
+{
+	return p->filter & PLAN_FILTER_SUBPROCESS && !p->memfd_noexec;
+}
+
 void
 jail_fill_params(struct lock_params *out, const struct plan *plan)
 {
@@ -148,6 +156,7 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 			[LOCK_LIMIT_FSIZE] = l->file_bytes,
 		},
 		.closing = (plan->has_direct ? CLOSING_DIRECT : 0) |
+			   (may_execute_memory(plan) ? CLOSING_NO_MEMFD : 0) |
 			   (plan->shares_paths ? CLOSING_STREAMS : 0),
 		.has_cpus = l->cpus != 0,
 	};
@@ -248,7 +257,7 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 
 	/* A zygote's child without sockets stays in the zygote's empty
 	   network. */
-	if (b->plan->own_network && (!j->warm || b->plan->proxied))
+	if (b->plan->own_network && (!j->warm || b->plan->private_network))
 		args.flags |= CLONE_NEWNET;
 	if (group >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
@@ -258,13 +267,14 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 }
 
 int
-jail_open_namespaces(struct jail *j, bool proxied, struct remit_error *err)
+jail_open_namespaces(struct jail *j, bool private_network,
+		     struct remit_error *err)
 {
 	for (int i = 0; i < JOIN_SPACES; i++) {
 		enum join_fd fd = join_spaces[i].fd;
 		char path[64];
 
-		if (fd == JOIN_NET_NS && !proxied)
+		if (fd == JOIN_NET_NS && !private_network)
 			continue;
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)j->init_pid,
@@ -299,7 +309,7 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
 	if ((j->warm || b->plan->forkable) &&
-	    jail_open_namespaces(j, b->plan->proxied, err) < 0)
+	    jail_open_namespaces(j, b->plan->private_network, err) < 0)
 		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");

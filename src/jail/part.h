@@ -64,7 +64,7 @@ int jail_acquire_groups(struct jail *j, const struct plan *plan,
 			struct remit_error *err) must_check;
 /* Call it while pid 1 waits to be released: afterwards the keeper can no longer
    open its namespaces. */
-int jail_open_namespaces(struct jail *j, bool proxied,
+int jail_open_namespaces(struct jail *j, bool private_network,
 			 struct remit_error *err) must_check;
 /* Clone pid 1 into new namespaces that belong to user `owner`, and release
    it. */

@@ -34,7 +34,7 @@ recv_params(struct lock_params *params)
 	if (io_read_exactly(LOCK_CHANNEL_FD, params, sizeof(*params)) < 0)
 		return -1;
 	if (params->magic != LOCK_MAGIC || params->size != sizeof(*params) ||
-	    params->filter >= FILTER_INIT || params->closing > CLOSING_FLAGS) {
+	    params->filter > FILTER_FLAGS || params->closing > CLOSING_FLAGS) {
 		errno = EPROTO;
 		return -1;
 	}
@@ -58,7 +58,8 @@ spare_address_space(const struct lock_params *params)
 #ifdef __GLIBC__
 	pthread_attr_t attr;
 
-	if (!(params->filter & FILTER_STRICT_MEMORY))
+	if (!(params->filter & FILTER_STRICT_MEMORY) &&
+	    !params->limits[LOCK_LIMIT_AS])
 		return 0;
 	mallopt(M_ARENA_MAX, 1);
 	if (pthread_getattr_default_np(&attr) ||

@@ -25,9 +25,15 @@ filter_native(unsigned variant)
 unsigned
 filter_of_code(unsigned properties, bool bare)
 {
-	if (!bare)
-		return properties;
-	return properties & FILTER_NETWORK ? FILTER_BARE_NETWORK : FILTER_BARE;
+	const unsigned others = FILTER_FORKABLE | FILTER_STRICT_MEMORY;
+	bool network = properties & FILTER_NETWORK;
+
+	if (bare)
+		return network ? FILTER_BARE_NETWORK : FILTER_BARE;
+	if (properties & FILTER_UNIX && properties & FILTER_SUBPROCESS &&
+	    !(properties & others))
+		return network ? FILTER_LOCAL_NETWORK : FILTER_LOCAL;
+	return properties & ~(unsigned)FILTER_UNIX;
 }
 
 /*

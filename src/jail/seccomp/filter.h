@@ -17,6 +17,11 @@ enum filter_flag {
 	FILTER_SUBPROCESS = 2,	  /* fork, exec, signals inside the jail */
 	FILTER_FORKABLE = 4,	  /* fork without exec, for session branches */
 	FILTER_STRICT_MEMORY = 8, /* no memory that RLIMIT_AS does not count */
+	/* Unix sockets and FIFOs. This is no bit of a variant: only code that
+	   may start programs gets them, and so two variants have it (see
+	   filter_of_code()). */
+	FILTER_UNIX = 16,
+	FILTER_FLAGS = 31, /* all of them */
 };
 
 /* These bits choose the closing filter of code: variants from FILTER_CLOSING
@@ -26,10 +31,11 @@ enum closing_flag {
 	/* The code may write to a directory of the host itself, so fsync must
 	   really be executed. */
 	CLOSING_DIRECT = 2,
+	CLOSING_NO_MEMFD = 4, /* memory files could be executed */
 	/* Sockets of the host may be in a mounted directory: no pairs that can
 	   send to one. */
-	CLOSING_STREAMS = 4,
-	CLOSING_FLAGS = 7, /* all of them */
+	CLOSING_STREAMS = 8,
+	CLOSING_FLAGS = 15, /* all of them */
 };
 
 enum filter_special {
@@ -40,6 +46,8 @@ enum filter_special {
 	FILTER_IMPORT,	       /* added while modules are imported */
 	FILTER_BARE,	       /* code without namespaces, with strict memory */
 	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
+	FILTER_LOCAL,	       /* FILTER_SUBPROCESS with FILTER_UNIX */
+	FILTER_LOCAL_NETWORK,  /* the same, with TCP and UDP sockets */
 	FILTER_PROXY,	       /* a network proxy */
 	FILTER_CLOSING,	       /* added to the filter of code; the last ones */
 	FILTER_CLOSING_STRICT = FILTER_CLOSING + CLOSING_STRICT,
@@ -79,7 +87,8 @@ const struct filter *filter_for(enum filter_arch arch, unsigned variant);
 /* The program for the architecture this was compiled for. */
 const struct filter *filter_native(unsigned variant);
 
-/* The variant for code with these FILTER_ bits. `bare`: without namespaces. */
+/* The variant for code with these FILTER_ bits. `bare`: without namespaces.
+   FILTER_UNIX is ignored together with bits that it cannot be combined with. */
 unsigned filter_of_code(unsigned properties, bool bare);
 
 /* Load the filter into this process, irrevocably. Needs no_new_privs. Returns

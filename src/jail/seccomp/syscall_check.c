@@ -44,6 +44,15 @@ const struct check check_mode_1 = CHECK(mode_1, REFUSE(EPERM));
 const struct check check_mode_2 = CHECK(mode_2, REFUSE(EPERM));
 const struct check check_mode_3 = CHECK(mode_3, REFUSE(EPERM));
 
+/* The kernel reads 16 bits of a mode. */
+#define FIFO_MODE(n) ALLOW_IF(BITS(n, S_IFMT | S_ISUID | S_ISGID, S_IFIFO))
+
+static const struct clause fifo_1[] = { FIFO_MODE(1) };
+static const struct clause fifo_2[] = { FIFO_MODE(2) };
+
+const struct check check_fifo_1 = CHECK(fifo_1, EXPLAIN(EPERM));
+const struct check check_fifo_2 = CHECK(fifo_2, EXPLAIN(EPERM));
+
 /* Each direct read of a file of the host would go to the disk and bypass
    memory. File systems without direct reads return EINVAL. */
 #define NO_DIRECT_READS(n) REFUSE_IF(EINVAL, BITS(n, O_DIRECT, O_DIRECT))
@@ -126,6 +135,13 @@ static const struct clause unshare_thread[] = {
 
 const struct check check_unshare_nothing =
 	CHECK(unshare_thread, EXPLAIN(EPERM));
+
+/* PIDFD_NONBLOCK is O_NONBLOCK. */
+static const struct clause pidfd_flags[] = {
+	ALLOW_IF(BITS(1, UINT32_MAX & ~(uint32_t)O_NONBLOCK, 0)),
+};
+
+const struct check check_pidfd_open = CHECK(pidfd_flags, REFUSE(EINVAL));
 
 /* Signals: raise() and abort() need only the process's own pid. */
 
@@ -467,6 +483,24 @@ static const struct clause socket_network[] = {
 	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_NETLINK)),
 };
 
+#define SOCKET_UNIX                                                      \
+	SOCKET(AF_UNIX, SOCK_STREAM, 0), SOCKET(AF_UNIX, SOCK_DGRAM, 0), \
+		SOCKET(AF_UNIX, SOCK_SEQPACKET, 0)
+
+/* The refusals that code without FILTER_UNIX gets. */
+static const struct clause socket_unix[] = {
+	SOCKET_UNIX,
+	REFUSE_IF(EPERM, INT(0, AF_UNSPEC)),
+	REFUSE_IF(EPERM, INT(0, AF_NETLINK)),
+};
+
+static const struct clause socket_unix_network[] = {
+	SOCKET_UNIX,
+	SOCKET_INTERNET,
+	REFUSE_IF(ENOSYS, INT(0, AF_UNSPEC)),
+	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_NETLINK)),
+};
+
 static const struct clause socket_keeper[] = {
 	ALLOW_IF(INT(0, AF_UNIX)),
 };
@@ -479,6 +513,9 @@ static const struct clause socket_keeper_network[] = {
 const struct check check_socket_none = CHECK(socket_none, EXPLAIN(EPERM));
 const struct check check_socket_network =
 	CHECK(socket_network, EXPLAIN(EAFNOSUPPORT));
+const struct check check_socket_unix = CHECK(socket_unix, EXPLAIN(EPERM));
+const struct check check_socket_unix_network =
+	CHECK(socket_unix_network, EXPLAIN(EAFNOSUPPORT));
 /* The keeper's filter has no listener. The explanation is for the jails below
    it, which inherit this filter. */
 const struct check check_socket_keeper =

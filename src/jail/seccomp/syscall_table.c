@@ -36,6 +36,11 @@ static const struct call subprocess_calls[] = {
 	{ "kill", .action = ALLOW },
 	{ "tgkill", .action = ALLOW },
 	{ "tkill", .action = ALLOW },
+
+	/* A descriptor of a process, also one of another namespace that a
+	   socket returned, gives no right that its pid would not give. */
+	{ "pidfd_open", .check = &check_pidfd_open },
+	{ "pidfd_send_signal", .action = ALLOW },
 	CALLS_END,
 };
 
@@ -50,6 +55,32 @@ static const struct call network_calls[] = {
 	{ "sendto", .action = ALLOW },
 	{ "sendmmsg", .action = ALLOW },
 	{ "recvmmsg", .action = ALLOW },
+	CALLS_END,
+};
+
+/*
+ * Unix sockets and FIFOs, which processes of the jail use among themselves. The
+ * plan grants them only if the jail's network is private and if no mount shows
+ * sockets of the host: see plan_decide_unix_sockets().
+ */
+static const struct call unix_calls[] = {
+	{ "socket", .check = &check_socket_unix },
+	{ "setsockopt", .check = &check_setsockopt },
+	{ "bind", .action = ALLOW },
+	{ "listen", .action = ALLOW },
+	{ "accept", .action = ALLOW },
+	{ "accept4", .action = ALLOW },
+	{ "connect", .action = ALLOW },
+	{ "sendto", .action = ALLOW },
+	{ "sendmmsg", .action = ALLOW },
+	{ "recvmmsg", .action = ALLOW },
+	{ "mknod", .check = &check_fifo_1 },
+	{ "mknodat", .check = &check_fifo_2 },
+	CALLS_END,
+};
+
+static const struct call unix_network_calls[] = {
+	{ "socket", .check = &check_socket_unix_network },
 	CALLS_END,
 };
 
@@ -296,6 +327,11 @@ static const struct call closing_unsynced_calls[] = {
 	CALLS_END,
 };
 
+static const struct call closing_no_memfd_calls[] = {
+	{ "memfd_create", .action = REFUSE(EPERM) },
+	CALLS_END,
+};
+
 static const struct call closing_streams_calls[] = {
 	{ "socketpair", .check = &check_socketpair_connected },
 	CALLS_END,
@@ -306,6 +342,8 @@ const struct layer syscall_layers[] = {
 	{ .calls = forkable_calls, .needs = FILTER_FORKABLE },
 	{ .calls = subprocess_calls, .needs = FILTER_SUBPROCESS },
 	{ .calls = network_calls, .needs = FILTER_NETWORK },
+	{ .calls = unix_calls, .needs = LAYER_UNIX },
+	{ .calls = unix_network_calls, .needs = LAYER_UNIX | FILTER_NETWORK },
 	{ .calls = strict_memory_calls, .needs = FILTER_STRICT_MEMORY },
 	{ .calls = init_calls, .needs = LAYER_INIT, .kills_rest = true },
 	{ .calls = keeper_calls, .needs = LAYER_KEEPER },
@@ -320,6 +358,8 @@ const struct layer syscall_layers[] = {
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
 	{ .calls = closing_unsynced_calls,
 	  .needs = LAYER_CLOSING | LAYER_UNSYNCED },
+	{ .calls = closing_no_memfd_calls,
+	  .needs = LAYER_CLOSING | LAYER_NO_MEMFD },
 	{ .calls = closing_streams_calls,
 	  .needs = LAYER_CLOSING | LAYER_STREAMS },
 };
@@ -328,14 +368,18 @@ const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
 
 static const unsigned special_properties[] = {
 	[FILTER_INIT] = LAYER_INIT,
-	[FILTER_KEEPER] = LAYER_KEEPER | FILTER_SUBPROCESS,
+	[FILTER_KEEPER] = LAYER_KEEPER | FILTER_SUBPROCESS | LAYER_UNIX,
 	[FILTER_KEEPER_NETWORK] =
-		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
-	[FILTER_ZYGOTE] = LAYER_ZYGOTE | FILTER_SUBPROCESS | FILTER_NETWORK,
+		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK | LAYER_UNIX,
+	[FILTER_ZYGOTE] =
+		LAYER_ZYGOTE | FILTER_SUBPROCESS | FILTER_NETWORK | LAYER_UNIX,
 	[FILTER_IMPORT] = LAYER_IMPORT | FILTER_NETWORK,
 	[FILTER_BARE] = LAYER_BARE | FILTER_STRICT_MEMORY,
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
+	[FILTER_LOCAL] = FILTER_SUBPROCESS | LAYER_UNIX,
+	[FILTER_LOCAL_NETWORK] =
+		FILTER_SUBPROCESS | FILTER_NETWORK | LAYER_UNIX,
 	[FILTER_PROXY] = LAYER_PROXY,
 };
 
@@ -345,6 +389,7 @@ closing_properties(unsigned flags)
 	return LAYER_CLOSING |
 	       (flags & CLOSING_STRICT ? FILTER_STRICT_MEMORY : 0) |
 	       (flags & CLOSING_DIRECT ? 0 : LAYER_UNSYNCED) |
+	       (flags & CLOSING_NO_MEMFD ? LAYER_NO_MEMFD : 0) |
 	       (flags & CLOSING_STREAMS ? LAYER_STREAMS : 0);
 }
 

@@ -17,16 +17,21 @@
  *	FILTER_NETWORK           base network
  *	FILTER_STRICT_MEMORY     base strict_memory (last: it only takes away)
  *	FILTER_INIT              everything killed, then init
- *	FILTER_KEEPER            base subprocess keeper
- *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
- *	FILTER_ZYGOTE            base subprocess network zygote
+ *	FILTER_KEEPER            base subprocess unix keeper
+ *	FILTER_KEEPER_NETWORK    base subprocess network unix unix_network
+ *	                         keeper keeper_network
+ *	FILTER_ZYGOTE            base subprocess network unix unix_network
+ *	                         zygote
  *	FILTER_IMPORT            base network import
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
+ *	FILTER_LOCAL             base subprocess unix
+ *	FILTER_LOCAL_NETWORK     base subprocess network unix unix_network
  *	FILTER_PROXY             base with every permission removed, then proxy
  *	FILTER_CLOSING + flags   everything allowed, then closing, then
  *	                         closing_strict, closing_unsynced (without
- *	                         CLOSING_DIRECT) and closing_streams
+ *	                         CLOSING_DIRECT), closing_no_memfd and
+ *	                         closing_streams
  *
  * A row has an action, or a check that chooses the action by the arguments:
  *
@@ -120,6 +125,8 @@ enum layer_property {
 	LAYER_PROXY = 512,
 	LAYER_UNSYNCED = 1024,
 	LAYER_IMPORT = 2048,
+	LAYER_UNIX = 4096,
+	LAYER_NO_MEMFD = 8192,
 	LAYER_STREAMS = 16384,
 };
 
@@ -179,6 +186,11 @@ extern const struct check check_prlimit;
 extern const struct check check_prlimit_own;
 extern const struct check check_setpriority;
 
+/* This argument is the mode of a FIFO. */
+extern const struct check check_fifo_1;
+extern const struct check check_fifo_2;
+extern const struct check check_pidfd_open;
+
 /* This argument is a mode without setuid and setgid bits. */
 extern const struct check check_mode_1;
 extern const struct check check_mode_2;
@@ -194,6 +206,8 @@ extern const struct check check_send_connected;
 extern const struct check check_socket_none;
 extern const struct check check_socket_network;
 extern const struct check check_socketpair_connected;
+extern const struct check check_socket_unix;
+extern const struct check check_socket_unix_network;
 extern const struct check check_socket_keeper;
 extern const struct check check_socket_keeper_network;
 extern const struct check check_bind;

@@ -111,6 +111,21 @@ add_workspace_variables(struct buf *out, const struct plan *plan,
 	return 0;
 }
 
+/* Interpreters that the code starts, such as the workers of joblib, do not know
+   where the policy's packages are. The first interpreter ignores the variable.
+ */
+static int
+add_packages_path(struct buf *out, const struct plan *plan)
+{
+	const char *packages = plan->interpreter->package_layer_inside;
+	char text[PATH_MAX];
+
+	if (!packages || !plan->policy->subprocess_execution)
+		return 0;
+	snprintf(text, sizeof(text), "PYTHONPATH=%s", packages);
+	return record_add(out, "env", text);
+}
+
 /* Libraries require a variable before they send a request. */
 static int
 add_placeholders(struct buf *out, const struct plan *plan,
@@ -145,11 +160,13 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 			return -1;
 	if (task_environment(&base, plan, err) < 0 ||
 	    add_list(out, "env", &base) < 0 ||
-	    add_workspace_variables(out, plan, place) < 0)
+	    add_workspace_variables(out, plan, place) < 0 ||
+	    add_packages_path(out, plan) < 0)
 		return -1;
 	/* A library that has no address space for its threads may wait for them
 	   forever. */
-	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
+	for (size_t i = 0; (plan->filter & PLAN_FILTER_STRICT_MEMORY ||
+			    plan->limits.address_space_bytes) &&
 			   i < ARRAY_LEN(single_thread_variables);
 	     i++)
 		if (record_add(out, "env", single_thread_variables[i]) < 0)

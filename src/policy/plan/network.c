@@ -1,8 +1,9 @@
 /*
  * plan_network: no network, listed hosts, all public hosts, or the host's own
- * network.
+ * network; and unix sockets.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "policy/plan/part.h"
 #include "policy/rules/credential.h"
@@ -133,6 +134,46 @@ decide_network(struct decision *d, struct remit_error *err)
 			      "network, its loopback included");
 		return 0;
 	}
+}
+
+/* ---- unix sockets and FIFOs ---- */
+
+/* Returns why the code may not have unix sockets, or NULL. */
+static const char *
+lacks_unix_sockets(const struct plan *p)
+{
+	if (p->policy->network_access == NETWORK_HOST)
+		return "with the host's network, abstract names would be the "
+		       "host's";
+	if (p->shares_paths)
+		return "a folder of the host is mounted in mode ro or direct, "
+		       "and code could connect to its sockets; mode overlay "
+		       "prevents that";
+	return NULL;
+}
+
+/*
+ * Before ABI 9 Landlock does not restrict connecting to a socket that is a
+ * file, and a read-only mount does not prevent it. So no mount may show a
+ * directory of the host itself. A socket below an overlay cannot be connected
+ * to: the kernel finds a socket by its inode, and the inodes of an overlay are
+ * others.
+ */
+void
+plan_decide_unix_sockets(struct plan *p)
+{
+	struct plan_row *row = &p->rows[F_SUBPROCESS_EXECUTION];
+	size_t used = strlen(row->note);
+	const char *why = lacks_unix_sockets(p);
+
+	if (p->tier != TIER_LOCAL || !p->policy->subprocess_execution)
+		return;
+	if (!why)
+		p->filter |= PLAN_FILTER_UNIX;
+	snprintf(row->note + used, sizeof(row->note) - used, "; %s%s",
+		 why ? "no unix sockets and FIFOs: "
+		     : "unix sockets and FIFOs inside the jail",
+		 why ? why : "");
 }
 
 static int

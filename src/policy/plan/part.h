@@ -58,6 +58,10 @@ int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
    directories that are inside each other. */
 int plan_list_mounts(struct plan *p, struct remit_error *err) must_check;
 
+/* Decides whether the code may create unix sockets and FIFOs, and notes it in
+   the row of subprocess_execution. Called when everything else is decided. */
+void plan_decide_unix_sockets(struct plan *p);
+
 decide_fn decide_read_roots;
 decide_fn decide_write_roots;
 decide_fn decide_mounts;

@@ -70,10 +70,8 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
 		d->plan->limits.many_processes = true;
 		/* Code must not execute a program that it wrote itself: the
-		   workspace is noexec, and memory files are noexec or
-		   refused. */
-		if (!d->plan->memfd_noexec)
-			d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
+		   workspace is noexec, and memory files are noexec or refused
+		   (jail_fill_params()). */
 		plan_grant(d, "only programs of the runtime, /usr/bin and "
 			      "/usr/local/bin");
 		return 0;
@@ -621,6 +619,9 @@ plan_build(struct plan *out, const struct policy *policy,
 	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0 ||
 	    check_forkable(&p, err) < 0)
 		return -1;
+	plan_decide_unix_sockets(&p);
+	p.private_network = p.own_network &&
+			    (p.proxied || p.filter & PLAN_FILTER_UNIX);
 	*out = p;
 	p.mounts = NULL;
 	return 0;

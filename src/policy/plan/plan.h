@@ -84,6 +84,7 @@ struct plan {
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;
+	bool private_network; /* other jails must not be in its network */
 	bool ends_tls;	/* the proxy terminates TLS with its own certificates */
 	bool has_given; /* some credentials are given by the client of the
 			   session */
@@ -107,6 +108,7 @@ enum plan_filter {
 	PLAN_FILTER_SUBPROCESS = 2,
 	PLAN_FILTER_FORKABLE = 4,
 	PLAN_FILTER_STRICT_MEMORY = 8,
+	PLAN_FILTER_UNIX = 16,
 };
 
 /* What a plan needs to know about a job: the sizes that fields limit, and

@@ -87,6 +87,15 @@ def test_children_of_a_venv_are_in_it(remit, flags, below):
         (pathlib.Path(folder) / "venv" / "bin" / "tool").chmod(0o755)
         python = ("--python", f"{folder}/venv/bin/python")
         assert children(remit, *python, *flags) == [f"{folder}/venv False"] * 3
+        # Libraries start interpreters with the flags of this one.
+        (site,) = pathlib.Path(folder).glob("venv/lib/python*/site-packages")
+        (site / "of_the_venv.py").write_text("")
+        code = (
+            "import multiprocessing.util, subprocess, sys\n"
+            "for flags in (subprocess._args_from_interpreter_flags(), multiprocessing.util._args_from_interpreter_flags()):\n"
+            "    subprocess.run([sys.executable, *flags, '-c', 'import of_the_venv; print(of_the_venv.__name__)'], check=True)"
+        )
+        assert remit.json(code, *python, *flags)["stdout"] == "of_the_venv\nof_the_venv\n"
         assert shell(remit, [*python, *flags], "tool; echo $PATH") == (0, f"tool\n{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin\n")
 
 

@@ -285,6 +285,19 @@ def test_session_has_packages(shop):
         client.leave()
 
 
+def test_interpreters_that_code_starts_have_the_packages(shop):
+    """Such as the workers of joblib, or `python -m pytest`."""
+    flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder), "--package", "dep_one")
+    more = ["--subprocess"] + ([] if shop.remit.by_root else ["--memory-fallback", "per_process", "--cpu-fallback", "per_process"])
+    code = (
+        "import subprocess, sys\n"
+        "for flags in ([], subprocess._args_from_interpreter_flags()):\n"
+        "    subprocess.run([sys.executable, *flags, '-c', 'import dep_one; print(dep_one.__name__)'], check=True)"
+    )
+    result = shop.json(code, *flags, *more)
+    assert result["stdout"] == "dep_one\ndep_one\n", result
+
+
 def test_package_in_use_is_not_pruned(shop):
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder), "--package", "dep_one")
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:

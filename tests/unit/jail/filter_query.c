@@ -145,11 +145,14 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_IMPORT] = "import",
 	[FILTER_BARE] = "bare",
 	[FILTER_BARE_NETWORK] = "bare_network",
+	[FILTER_LOCAL] = "local",
+	[FILTER_LOCAL_NETWORK] = "local_network",
 	[FILTER_PROXY] = "proxy",
 	[FILTER_CLOSING] = "closing",
 	[FILTER_CLOSING_STRICT] = "closing_strict",
 	[FILTER_CLOSING_DIRECT] = "closing_direct",
 	[FILTER_CLOSING_DIRECT_STRICT] = "closing_direct_strict",
+	[FILTER_CLOSING + CLOSING_NO_MEMFD] = "closing_no_memfd",
 	[FILTER_CLOSING + CLOSING_STREAMS] = "closing_streams",
 };
 

@@ -267,6 +267,38 @@ keeper_is_allowed_whatever_init_and_code_are(void **state)
 		assert_allows_no_more(v, v & FILTER_NETWORK
 						 ? FILTER_KEEPER_NETWORK
 						 : FILTER_KEEPER);
+	assert_allows_no_more(FILTER_LOCAL, FILTER_KEEPER);
+	assert_allows_no_more(FILTER_LOCAL_NETWORK, FILTER_KEEPER_NETWORK);
+}
+
+/* FILTER_UNIX adds rows, and takes none away. */
+static void
+unix_sockets_remove_no_permission(void **state)
+{
+	(void)state;
+	assert_allows_no_more(FILTER_SUBPROCESS, FILTER_LOCAL);
+	assert_allows_no_more(FILTER_SUBPROCESS | FILTER_NETWORK,
+			      FILTER_LOCAL_NETWORK);
+	assert_allows_no_more(FILTER_LOCAL, FILTER_LOCAL_NETWORK);
+}
+
+static void
+filter_of_code_has_unix_sockets_only_with_programs(void **state)
+{
+	(void)state;
+	for (unsigned p = 0; p <= FILTER_FLAGS; p++) {
+		unsigned without = p & ~(unsigned)FILTER_UNIX;
+		unsigned want = without;
+
+		if (p == (FILTER_UNIX | FILTER_SUBPROCESS))
+			want = FILTER_LOCAL;
+		if (p == (FILTER_UNIX | FILTER_SUBPROCESS | FILTER_NETWORK))
+			want = FILTER_LOCAL_NETWORK;
+		assert_int_equal(filter_of_code(p, false), want);
+		assert_int_equal(filter_of_code(p, true),
+				 p & FILTER_NETWORK ? FILTER_BARE_NETWORK
+						    : FILTER_BARE);
+	}
 }
 
 /* Filters add up: a call that is refused to a zygote is refused to its
@@ -277,6 +309,8 @@ zygote_is_allowed_whatever_code_is(void **state)
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		assert_allows_no_more(v, FILTER_ZYGOTE);
+	assert_allows_no_more(FILTER_LOCAL, FILTER_ZYGOTE);
+	assert_allows_no_more(FILTER_LOCAL_NETWORK, FILTER_ZYGOTE);
 	assert_allows_no_more(FILTER_IMPORT, FILTER_ZYGOTE);
 }
 
@@ -297,6 +331,8 @@ is_closed(const char *name, unsigned variant)
 	for (size_t i = 0; i < ARRAY_LEN(synced); i++)
 		if (strcmp(name, synced[i]) == 0)
 			return !(flags & CLOSING_DIRECT);
+	if (strcmp(name, "memfd_create") == 0)
+		return flags & CLOSING_NO_MEMFD;
 	/* Without arguments it names no family. */
 	if (strcmp(name, "socketpair") == 0)
 		return flags & CLOSING_STREAMS;
@@ -447,12 +483,17 @@ base_variant_of(unsigned variant)
 		return FILTER_SUBPROCESS;
 	case FILTER_IMPORT:
 		return FILTER_NETWORK;
+	case FILTER_LOCAL:
+		return FILTER_SUBPROCESS;
+	case FILTER_LOCAL_NETWORK:
+		return FILTER_LOCAL;
 	case FILTER_BARE:
 		return FILTER_STRICT_MEMORY;
 	case FILTER_BARE_NETWORK:
 		return FILTER_STRICT_MEMORY | FILTER_NETWORK;
 	case FILTER_CLOSING_STRICT:
 	case FILTER_CLOSING_DIRECT:
+	case FILTER_CLOSING + CLOSING_NO_MEMFD:
 	case FILTER_CLOSING + CLOSING_STREAMS:
 		return FILTER_CLOSING;
 	case FILTER_CLOSING_DIRECT_STRICT:
@@ -466,14 +507,25 @@ static void
 write_row(FILE *f, enum filter_arch arch, unsigned nr)
 {
 	static const unsigned columns[] = {
-		FILTER_NETWORK,	       FILTER_SUBPROCESS,
-		FILTER_FORKABLE,       FILTER_STRICT_MEMORY,
-		FILTER_INIT,	       FILTER_KEEPER,
-		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,
-		FILTER_IMPORT,	       FILTER_BARE,
-		FILTER_BARE_NETWORK,   FILTER_PROXY,
-		FILTER_CLOSING,	       FILTER_CLOSING_STRICT,
-		FILTER_CLOSING_DIRECT, FILTER_CLOSING_DIRECT_STRICT,
+		FILTER_NETWORK,
+		FILTER_SUBPROCESS,
+		FILTER_FORKABLE,
+		FILTER_STRICT_MEMORY,
+		FILTER_INIT,
+		FILTER_KEEPER,
+		FILTER_KEEPER_NETWORK,
+		FILTER_ZYGOTE,
+		FILTER_IMPORT,
+		FILTER_BARE,
+		FILTER_BARE_NETWORK,
+		FILTER_LOCAL,
+		FILTER_LOCAL_NETWORK,
+		FILTER_PROXY,
+		FILTER_CLOSING,
+		FILTER_CLOSING_STRICT,
+		FILTER_CLOSING_DIRECT,
+		FILTER_CLOSING_DIRECT_STRICT,
+		FILTER_CLOSING + CLOSING_NO_MEMFD,
 		FILTER_CLOSING + CLOSING_STREAMS,
 	};
 
@@ -568,6 +620,9 @@ main(int argc, char **argv)
 		cmocka_unit_test(strict_memory_grants_nothing),
 		cmocka_unit_test(keeper_is_allowed_whatever_init_and_code_are),
 		cmocka_unit_test(zygote_is_allowed_whatever_code_is),
+		cmocka_unit_test(unix_sockets_remove_no_permission),
+		cmocka_unit_test(
+			filter_of_code_has_unix_sockets_only_with_programs),
 		cmocka_unit_test(zygote_is_allowed_no_more_than_the_keeper),
 		cmocka_unit_test(
 			closing_filters_remove_only_the_lock_down_calls),

@@ -174,6 +174,53 @@ keeper_gets_internet_sockets_only_for_policies_with_network(void **state)
 		}
 }
 
+static void
+unix_sockets_come_in_two_variants(void **state)
+{
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++) {
+			bool is_unix =
+				family == AF_UNIX &&
+				(type == SOCK_STREAM || type == SOCK_DGRAM ||
+				 type == SOCK_SEQPACKET);
+			bool is_net = is_tcp_or_udp(family, type, 0);
+			uint32_t other = family == AF_UNSPEC
+						 ? REFUSE(ENOSYS)
+						 : REFUSE(EAFNOSUPPORT);
+
+			expect(FILTER_LOCAL, "socket",
+			       is_unix ? ALLOW : REFUSE(EPERM), family, type);
+			expect(FILTER_LOCAL_NETWORK, "socket",
+			       is_unix || is_net ? ALLOW : other, family, type);
+		}
+	for (uint64_t size = 0; size < 256; size++) {
+		expect(FILTER_LOCAL, "bind", ALLOW, 3, 0x1000, size);
+		expect(FILTER_LOCAL_NETWORK, "bind", ALLOW, 3, 0x1000, size);
+	}
+}
+
+/* 0010000 is S_IFIFO. A socket without a process, a device or a file must be
+   made by other calls, if at all. */
+static void
+mknod_makes_only_fifos_and_only_with_unix_sockets(void **state)
+{
+	(void)state;
+	for (uint64_t kind = 0; kind < 16; kind++) {
+		uint64_t mode = kind << 12;
+
+		expect(FILTER_LOCAL, "mknod", kind == 1 ? ALLOW : REFUSE(EPERM),
+		       0x1000, mode | 0644);
+		expect(FILTER_LOCAL, "mknodat",
+		       kind == 1 ? ALLOW : REFUSE(EPERM), 3, 0x1000,
+		       mode | 0644);
+		expect(FILTER_LOCAL, "mknodat", REFUSE(EPERM), 3, 0x1000,
+		       mode | 04644);
+		expect(FILTER_SUBPROCESS, "mknodat", REFUSE(EPERM), 3, 0x1000,
+		       mode | 0644);
+	}
+}
+
 /* One end of a datagram pair can send to any socket of the host that is a file
    in a mounted directory. */
 static void
@@ -201,6 +248,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unix_sockets_come_in_two_variants),
+		cmocka_unit_test(
+			mknod_makes_only_fifos_and_only_with_unix_sockets),
 		cmocka_unit_test(
 			closing_filter_for_host_directories_allows_only_connected_pairs),
 		cmocka_unit_test(

@@ -388,9 +388,7 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 		bool noexec = n & 8, unlimited = n & 16;
 		own(trial) struct trial t = ordinary();
 		bool alone = !network && !subprocess && !group && !unlimited;
-		bool executable = subprocess && !noexec;
-		unsigned strict =
-			alone || executable ? PLAN_FILTER_STRICT_MEMORY : 0;
+		unsigned strict = alone ? PLAN_FILTER_STRICT_MEMORY : 0;
 
 		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -70,6 +71,78 @@ public_and_listed_hosts_use_the_same_mechanisms(void **state)
 				 PLAN_FILTER_NETWORK);
 		assert_true(plan_can_be_warm(&t.plan));
 	}
+}
+
+static void
+unix_sockets_come_with_programs_and_a_private_network(void **state)
+{
+	(void)state;
+	for (int network = NETWORK_NONE; network <= NETWORK_PUBLIC; network++)
+		for (int programs = 0; programs < 2; programs++) {
+			own(trial) struct trial t = ordinary();
+
+			t.policy.network_access = (uint64_t)network;
+			t.policy.subprocess_execution = programs;
+			accepted(&t);
+			assert_int_equal(t.plan.filter & PLAN_FILTER_UNIX,
+					 programs ? PLAN_FILTER_UNIX : 0);
+			assert_int_equal(t.plan.private_network,
+					 programs || network != NETWORK_NONE);
+		}
+}
+
+static void
+refuses_unix_sockets(struct trial *t, const char *why)
+{
+	set(t, "subprocess", "true");
+	accepted(t);
+	assert_int_equal(t->plan.filter & PLAN_FILTER_UNIX, 0);
+	assert_non_null(strstr(row(t, F_SUBPROCESS_EXECUTION)->note, why));
+}
+
+/* A read-only mount does not prevent connecting to a socket in it. An overlay
+   does. */
+static void
+unix_sockets_need_overlays_over_directories_of_the_host(void **state)
+{
+	static const struct {
+		const char *field, *value;
+		bool shares;
+	} rows[] = {
+		{ "read", "/data", true },
+		{ "mount", "/data:/data", true },
+		{ "mount", "/data:/data:direct", true },
+		{ "mount", "/data:/data:overlay", false },
+		{ "mount", "/data:/data:rw", false },
+		{ "write", "/data", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, rows[i].field, rows[i].value);
+		if (rows[i].shares) {
+			refuses_unix_sockets(&t, "mode ro or direct");
+		} else {
+			set(&t, "subprocess", "true");
+			accepted(&t);
+			assert_int_equal(t.plan.filter & PLAN_FILTER_UNIX,
+					 PLAN_FILTER_UNIX);
+		}
+		assert_int_equal(t.plan.shares_paths, rows[i].shares);
+	}
+}
+
+static void
+unix_sockets_are_refused_with_the_hosts_network(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "net", "host");
+	refuses_unix_sockets(&t, "abstract names");
+	assert_false(t.plan.private_network);
 }
 
 static void
@@ -257,6 +330,12 @@ main(void)
 		cmocka_unit_test(
 			public_and_listed_hosts_use_the_same_mechanisms),
 		cmocka_unit_test(host_network_is_granted_and_never_warm),
+		cmocka_unit_test(
+			unix_sockets_come_with_programs_and_a_private_network),
+		cmocka_unit_test(
+			unix_sockets_need_overlays_over_directories_of_the_host),
+		cmocka_unit_test(
+			unix_sockets_are_refused_with_the_hosts_network),
 		cmocka_unit_test(a_tier_without_namespaces_refuses_hosts),
 		cmocka_unit_test(
 			the_static_tier_runs_nothing_and_needs_no_proxy),
