@@ -95,7 +95,8 @@ def _switch(keyword: str, value: Any) -> Any:
     choices = FIELDS[keyword][5]
     if isinstance(value, bool) or value in choices:
         return value
-    _wrong(keyword, value, "True, False or " + ", ".join(map(repr, choices)))
+    *others, last = map(repr, choices)
+    _wrong(keyword, value, f"{', '.join(['True', 'False', *others])} or {last}")
 
 
 def _text(keyword: str, value: Any) -> Any:

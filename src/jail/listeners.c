@@ -143,13 +143,32 @@ add_v6(const struct ifreq *device, const struct address *a)
 	return fd < 0 ? -1 : ioctl(fd, SIOCSIFADDR, &r);
 }
 
+/* Bring the loopback device up. Returns a socket for more requests, or -1. */
+static int
+raise_loopback(struct ifreq *r)
+{
+	own_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	*r = (struct ifreq){ .ifr_name = "lo", .ifr_flags = IFF_UP };
+	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, r) < 0 ? -1 : take_fd(&fd);
+}
+
+int
+listeners_loopback(void)
+{
+	struct ifreq r;
+	own_fd int fd = raise_loopback(&r);
+
+	return fd < 0 ? -1 : 0;
+}
+
 static int
 set_up_loopback(const struct listeners *l)
 {
-	own_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	struct ifreq r;
+	own_fd int fd = raise_loopback(&r);
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0 ||
+	if (fd < 0 ||
 	    (l->everywhere ? add_all_to_loopback(fd)
 			   : add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
 					     htonl(LISTENERS_MASK))) < 0 ||

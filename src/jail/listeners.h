@@ -45,6 +45,10 @@ int listeners_list(struct listeners *out, const struct plan *plan,
 int listeners_open(const struct listeners *l, int to,
 		   uint32_t *detail) must_check;
 
+/* Called in pid 1: bring the loopback device up, and nothing else. Returns -1
+   with errno. */
+int listeners_loopback(void) must_check;
+
 /* Called in the proxy: receive the sockets. The first is for DNS, the others
    listen. Returns -1 if they do not arrive. */
 int listeners_recv(int from, int *fds, size_t *count) must_check;

@@ -9,7 +9,7 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_NETWORK_NAMESPACE] = {
 		.name = "network_namespace",
-		.sentence = "a network stack without any device that is up",
+		.sentence = "a separate network stack, in which no device but loopback can be up",
 	},
 	[MECH_LANDLOCK] = {
 		.name = "landlock",

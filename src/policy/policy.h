@@ -66,9 +66,10 @@ enum commit_when {
 
 /* Which hosts sockets can reach. */
 enum network_access {
-	NETWORK_NONE,	/* none but the hosts of network_allow */
-	NETWORK_PUBLIC, /* any public host */
-	NETWORK_HOST,	/* the host's own network */
+	NETWORK_NONE,	  /* none but the hosts of network_allow */
+	NETWORK_LOOPBACK, /* these, and the jail itself */
+	NETWORK_PUBLIC,	  /* any public host */
+	NETWORK_HOST,	  /* the host's own network */
 };
 
 /* Which lists the validator uses where the policy sets none. */

@@ -38,6 +38,8 @@ def is_testable(program: Program) -> bool:
     policy = program.policy
     if program.field in REFUSED_FIELDS or policy.get("subprocess_execution") or policy.get("network_allow"):
         return False
+    if policy.get("network_access") == "loopback":
+        return False
     if policy.get("tier", "local") != "local" or any(m["host"] != m["jail"] for m in policy.get("mounts", ())):
         return False
     # Packages are installed in a jail of the tier local, which needs namespaces.

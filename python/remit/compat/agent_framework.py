@@ -330,7 +330,7 @@ class _Surface:
             "filesystem_enabled": bool(mounts),
             "workspace_root": None if self._workspace is None else str(self._workspace),
             "file_mounts": [{**mount._asdict(), "host_path": str(mount.host_path)} for mount in mounts],
-            "network_enabled": bool(self._domains) or bool(document.get("network_access")),
+            "network_enabled": bool(self._domains) or document.get("network_access") in (True, "host"),
             "allowed_domains": [
                 {"target": domain.target, "methods": list(domain.methods) if domain.methods else None} for domain in self.get_allowed_domains()
             ],

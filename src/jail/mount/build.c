@@ -147,7 +147,7 @@ static int
 step_network(struct blueprint *b, uint32_t *detail)
 {
 	if (b->egress < 0)
-		return 0;
+		return b->plan->has_loopback ? listeners_loopback() : 0;
 	if (listeners_open(&b->listeners, b->egress, detail) < 0 ||
 	    (b->plan->ends_tls && place_trust(b) < 0))
 		return -1;

@@ -173,6 +173,29 @@ no_such_word(const char *const *words, const char *text, const char *place,
 }
 
 int
+field_find_choice(const struct field *f, const char *word)
+{
+	return find_word(f->choices, word);
+}
+
+void
+field_switch_words(const struct field *f, const char *mark, char *out,
+		   size_t size)
+{
+	size_t used = (size_t)snprintf(out, size, "true, false");
+
+	for (int i = 0; f->choices[i] && used < size; i++) {
+		const char *word = f->choices[i];
+
+		if (!strcmp(word, "true") || !strcmp(word, "false"))
+			continue;
+		used += (size_t)snprintf(out + used, size - used, "%s%s%s%s",
+					 f->choices[i + 1] ? ", " : " or ",
+					 mark, word, mark);
+	}
+}
+
+int
 field_check_choice(const struct field *f, const char *text, uint64_t *out,
 		   const char *place, struct remit_error *err)
 {

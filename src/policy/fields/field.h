@@ -18,7 +18,7 @@ enum field_type {
 	FIELD_TIME,   /* uint64_t of ms; "1.5s", "200ms", 30 (seconds) */
 	FIELD_COUNT,  /* uint64_t */
 	FIELD_CHOICE, /* uint64_t index into `choices` */
-	FIELD_SWITCH, /* the same; the first two choices are false and true */
+	FIELD_SWITCH, /* the same; "false" and "true" are among them */
 	FIELD_TEXT,   /* char *; a name, an absolute path or a URL */
 	FIELD_LIST,   /* struct list; the flag may be repeated */
 	FIELD_PATHS,  /* struct list of absolute paths */
@@ -178,6 +178,13 @@ field_is_switch(const struct field *f)
 {
 	return f->type == FIELD_BOOL || f->type == FIELD_SWITCH;
 }
+
+/* Returns the index of a word among the field's choices, or -1. */
+int field_find_choice(const struct field *f, const char *word);
+/* Writes the values of a FIELD_SWITCH for messages, with `mark` around those
+   that are texts in JSON: true, false, "loopback" or "host". */
+void field_switch_words(const struct field *f, const char *mark, char *out,
+			size_t size);
 
 #define FIELD_PTR(p, f, type) ((type *)((char *)(p) + (f)->offset))
 

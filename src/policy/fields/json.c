@@ -179,8 +179,8 @@ set_json_choice(struct policy *p, const struct field *f, json_t *value,
 				  err);
 }
 
-/* A JSON value that is not a boolean must be one of the choices after false and
-   true. */
+/* A JSON value that is not a boolean must be one of the choices other than
+   false and true. */
 static int
 set_json_switch(struct policy *p, const struct field *f, json_t *value,
 		struct remit_error *err)
@@ -188,20 +188,22 @@ set_json_switch(struct policy *p, const struct field *f, json_t *value,
 	uint64_t *to = FIELD_PTR(p, f, uint64_t);
 	const char *text = NULL;
 	char what[64];
+	int i = -1;
 
 	if (json_is_boolean(value)) {
-		*to = json_is_true(value);
+		i = field_find_choice(f,
+				      json_is_true(value) ? "true" : "false");
+	} else if (json_is_string(value)) {
+		if (json_value_string(value, &text, f->name, err) < 0)
+			return -1;
+		if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+			i = field_find_choice(f, text);
+	}
+	if (i >= 0) {
+		*to = (uint64_t)i;
 		return 0;
 	}
-	if (json_is_string(value) &&
-	    json_value_string(value, &text, f->name, err) < 0)
-		return -1;
-	for (uint64_t i = 2; text && f->choices[i]; i++)
-		if (!strcmp(text, f->choices[i])) {
-			*to = i;
-			return 0;
-		}
-	snprintf(what, sizeof(what), "true, false or \"%s\"", f->choices[2]);
+	field_switch_words(f, "\"", what, sizeof(what));
 	return json_value_wrong_type(value, what, f->name, err);
 }
 

@@ -88,7 +88,11 @@ mounts_to_json(const struct mount_list *l)
 static json_t *
 switch_to_json(const struct field *f, uint64_t n)
 {
-	return n < 2 ? json_boolean(n) : json_string(f->choices[n]);
+	const char *word = f->choices[n];
+
+	if (!strcmp(word, "true") || !strcmp(word, "false"))
+		return json_boolean(*word == 't');
+	return json_string(word);
 }
 
 json_t *
@@ -135,7 +139,12 @@ show_number(const struct field *f, uint64_t n, char *out, size_t size)
 static void
 show_switch(const struct field *f, uint64_t n, char *out, size_t size)
 {
-	snprintf(out, size, "%s", n > 1 ? f->choices[n] : n ? "on" : "off");
+	const char *word = f->choices[n];
+
+	snprintf(out, size, "%s",
+		 !strcmp(word, "true")	  ? "on"
+		 : !strcmp(word, "false") ? "off"
+					  : word);
 }
 
 static void

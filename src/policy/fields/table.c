@@ -40,7 +40,8 @@ static const char *const tier_choices[] = {
 };
 
 /* The order is that of enum network_access. */
-static const char *const network_choices[] = { "false", "true", "host", NULL };
+static const char *const network_choices[] = { "false", "loopback", "true",
+					       "host", NULL };
 
 static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
@@ -143,7 +144,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_access),
 		.choices = network_choices,
 		.fallback = "false",
-		.sentence = "the code may connect to any public host at the usual ports; with =host it uses the host's own network",
+		.sentence = "the code may connect to any public host at the usual ports; with =loopback only to itself, at 127.0.0.1 and ::1; with =host it uses the host's own network",
 		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
 				       MECH(LANDLOCK) | MECH(PROXY),
 			       MECH(SECCOMP) | MECH(LANDLOCK)),

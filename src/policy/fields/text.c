@@ -46,15 +46,16 @@ static int
 set_text_switch(struct policy *p, const struct field *f, const char *text,
 		const char *place, struct remit_error *err)
 {
-	char shown[QUOTE_SIZE];
+	int i = field_find_choice(f, text);
+	char shown[QUOTE_SIZE], words[64];
 
-	for (uint64_t i = 0; f->choices[i]; i++)
-		if (!strcmp(text, f->choices[i])) {
-			*FIELD_PTR(p, f, uint64_t) = i;
-			return 0;
-		}
-	return fail(err, REMIT_E_INPUT, "%s: %s is not true, false or %s",
-		    place, quote(shown, text), f->choices[2]);
+	if (i >= 0) {
+		*FIELD_PTR(p, f, uint64_t) = (uint64_t)i;
+		return 0;
+	}
+	field_switch_words(f, "", words, sizeof(words));
+	return fail(err, REMIT_E_INPUT, "%s: %s is not %s", place,
+		    quote(shown, text), words);
 }
 
 /* A text with a slash is a path or a URL; any other text is a name. */

@@ -163,6 +163,10 @@ add_network(struct buf *out, const struct instructions *in)
 			return -1;
 		return buf_addf(out, ".\n");
 	}
+	if (p->network_access == NETWORK_LOOPBACK)
+		return buf_addf(out, "- There is no network but loopback: "
+				     "programs here can reach each other at "
+				     "127.0.0.1.\n");
 	if (p->network_access != NETWORK_NONE)
 		return buf_addf(out, "- The network can be reached.\n");
 	return is_kept(in, F_NETWORK_ACCESS)

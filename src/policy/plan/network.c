@@ -1,6 +1,6 @@
 /*
- * plan_network: no network, listed hosts, all public hosts, or the host's own
- * network; and unix sockets.
+ * plan_network: no network, loopback, listed hosts, all public hosts, or the
+ * host's own network; and unix sockets.
  */
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +100,26 @@ decide_none(struct decision *d)
 }
 
 static int
+decide_loopback(struct decision *d, struct remit_error *err)
+{
+	if (is_bare(d))
+		return fail_refused(
+			err, d->field->name,
+			"Use the tier local, or leave it out.",
+			"the tier \"%s\" has no network namespace, and the "
+			"loopback device of the host leads to its services",
+			tiers[d->plan->tier].name);
+	d->plan->filter |= PLAN_FILTER_NETWORK;
+	d->plan->own_network = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	d->plan->has_loopback = d->plan->own_network;
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "only the jail itself, at 127.0.0.1 and ::1%s",
+		 names_hosts(d->policy) ? ", and the hosts of network_allow"
+					: "");
+	return 0;
+}
+
+static int
 decide_public(struct decision *d, struct remit_error *err)
 {
 	if (is_bare(d))
@@ -126,6 +146,8 @@ decide_network(struct decision *d, struct remit_error *err)
 	case NETWORK_NONE:
 		decide_none(d);
 		return 0;
+	case NETWORK_LOOPBACK:
+		return decide_loopback(d, err);
 	case NETWORK_PUBLIC:
 		return decide_public(d, err);
 	default:

@@ -514,7 +514,9 @@ plan_can_be_warm(const struct plan *p)
 	/* Zygotes are not on the host's network, and a jail that is built in
 	   advance cannot have credentials that a client sends later. */
 	return p->tier == TIER_LOCAL && !p->has_given &&
-	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
+	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied ||
+		p->has_loopback) &&
+	       !exec;
 }
 
 static int
@@ -620,8 +622,8 @@ plan_build(struct plan *out, const struct policy *policy,
 	    check_forkable(&p, err) < 0)
 		return -1;
 	plan_decide_unix_sockets(&p);
-	p.private_network = p.own_network &&
-			    (p.proxied || p.filter & PLAN_FILTER_UNIX);
+	p.private_network = p.own_network && (p.proxied || p.has_loopback ||
+					      p.filter & PLAN_FILTER_UNIX);
 	*out = p;
 	p.mounts = NULL;
 	return 0;

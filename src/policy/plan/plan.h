@@ -84,6 +84,7 @@ struct plan {
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;
+	bool has_loopback;    /* the jail can reach itself over IP */
 	bool private_network; /* other jails must not be in its network */
 	bool ends_tls;	/* the proxy terminates TLS with its own certificates */
 	bool has_given; /* some credentials are given by the client of the

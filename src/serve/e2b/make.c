@@ -95,7 +95,7 @@ note_policy(struct sandbox *sb, const struct policy *p)
 	sb->disk_bytes = p->disk_bytes;
 	sb->may_start_programs = p->subprocess_execution;
 	sb->has_network =
-		p->network_access != NETWORK_NONE || p->network_allow.count;
+		p->network_access >= NETWORK_PUBLIC || p->network_allow.count;
 }
 
 struct making {
@@ -148,7 +148,7 @@ plan_policy(struct making *m, const json_t *body, struct policy *policy,
 	const struct key *key = m->sb->key;
 
 	if (e2b_policy_read(&wanted, body,
-			    key->policy.network_access != NETWORK_NONE,
+			    key->policy.network_access >= NETWORK_PUBLIC,
 			    &key->policy.network_allow, err) < 0 ||
 	    request_policy(json_object_size(wanted.policy) ? wanted.policy
 							   : NULL,

@@ -479,7 +479,8 @@ parse_network(struct e2b_policy *p, const json_t *body, bool open,
 		return -1;
 	if (parse_rules(p, list, &n, err) < 0)
 		return -1;
-	if (denied)
+	/* The permission is about the internet: a jail's loopback stays. */
+	if (denied && open)
 		json_object_set_new(p->policy, "network_access", json_false());
 	if (denied || json_array_size(list))
 		json_object_set(p->policy, "network_allow", list);

@@ -16,7 +16,7 @@ WRONG = [
     (dict(timeout="soon"), 'timeout: "soon" is not a time'),
     (dict(timeout=float("nan")), "timeout=nan"),
     (dict(cpus=0), "cpus=0"),
-    (dict(net="yes"), "net='yes': it must be True, False or 'host'"),
+    (dict(net="yes"), "net='yes': it must be True, False, 'loopback' or 'host'"),
     (dict(subprocess="yes"), "subprocess='yes': it must be True or False"),
     (dict(tier="locl"), "one of 'static', 'unsafe', 'landlock', 'local'"),
     (dict(read="data"), "read='data': it must be a list of paths"),

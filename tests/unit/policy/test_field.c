@@ -331,9 +331,9 @@ a_switch_takes_only_true_and_false(void **state)
 	refuse_text(F_SUBPROCESS_EXECUTION, "",
 		    "--subprocess: \"\" is not true or false");
 	refuse_text(F_NETWORK_ACCESS, "truely",
-		    "--net: \"truely\" is not true, false or host");
+		    "--net: \"truely\" is not true, false, loopback or host");
 	refuse_text(F_NETWORK_ACCESS, "Host",
-		    "--net: \"Host\" is not true, false or host");
+		    "--net: \"Host\" is not true, false, loopback or host");
 }
 
 static void

@@ -159,8 +159,9 @@ only_switches_can_be_negated(void **state)
 	refuse("unknown option --no-preset; --preset cannot", "--no-preset",
 	       "strict");
 	refuse("--no-net takes no value", "--no-net=true");
-	refuse("--net: \"maybe\" is not true, false or host", "--net=maybe");
-	refuse("--net: \"\" is not true, false or host", "--net=");
+	refuse("--net: \"maybe\" is not true, false, loopback or host",
+	       "--net=maybe");
+	refuse("--net: \"\" is not true, false, loopback or host", "--net=");
 }
 
 static void

@@ -73,6 +73,29 @@ public_and_listed_hosts_use_the_same_mechanisms(void **state)
 	}
 }
 
+/* The namespace is the wall, so no other mechanism is named. */
+static void
+loopback_is_enforced_by_a_private_network_namespace(void **state)
+{
+	(void)state;
+	for (int named = 0; named < 2; named++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, "net", "loopback");
+		if (named)
+			set(&t, "allow-host", "api.example.com:443");
+		accepted(&t);
+		kept_by(&t, F_NETWORK_ACCESS, MECH(NETWORK_NAMESPACE));
+		assert_true(t.plan.own_network && t.plan.has_loopback &&
+			    t.plan.private_network);
+		assert_int_equal(t.plan.proxied, named);
+		assert_int_equal(t.plan.filter & PLAN_FILTER_NETWORK,
+				 PLAN_FILTER_NETWORK);
+		assert_int_not_equal(t.plan.limits.tcp_cgroup_bytes, 0);
+		assert_true(plan_can_be_warm(&t.plan));
+	}
+}
+
 static void
 unix_sockets_come_with_programs_and_a_private_network(void **state)
 {
@@ -174,6 +197,8 @@ a_tier_without_namespaces_refuses_hosts(void **state)
 	refused(&t, "network_allow", "no network namespace");
 	list_free(&t.policy.network_allow);
 	set(&t, "net", "true");
+	refused(&t, "network_access", "no network namespace");
+	set(&t, "net", "loopback");
 	refused(&t, "network_access", "no network namespace");
 	set(&t, "net", "host");
 	accepted(&t);
@@ -330,6 +355,8 @@ main(void)
 		cmocka_unit_test(
 			public_and_listed_hosts_use_the_same_mechanisms),
 		cmocka_unit_test(host_network_is_granted_and_never_warm),
+		cmocka_unit_test(
+			loopback_is_enforced_by_a_private_network_namespace),
 		cmocka_unit_test(
 			unix_sockets_come_with_programs_and_a_private_network),
 		cmocka_unit_test(

@@ -135,18 +135,18 @@ a_value_of_the_wrong_type_is_an_error(void **state)
 {
 	static const struct row rows[] = {
 		{ "{\"network_access\": 1}",
-		  "policy.json:1: network_access: must be true, false or "
-		  "\"host\", not a "
+		  "policy.json:1: network_access: must be true, false, "
+		  "\"loopback\" or \"host\", not a "
 		  "number" },
 		{ "{\"network_access\": \"true\"}",
-		  "policy.json:1: network_access: must be true, false or "
-		  "\"host\", not a "
+		  "policy.json:1: network_access: must be true, false, "
+		  "\"loopback\" or \"host\", not a "
 		  "string" },
 		{ "{\"network_access\": \"host\\u0000x\"}",
 		  "policy.json:1: network_access: the string contains a NUL" },
 		{ "{\"network_access\": null}",
-		  "policy.json:1: network_access: must be true, false or "
-		  "\"host\", not "
+		  "policy.json:1: network_access: must be true, false, "
+		  "\"loopback\" or \"host\", not "
 		  "null" },
 		{ "{\n\n\"memory_bytes\": true}",
 		  "policy.json:3: memory_bytes: must be a whole number of "
