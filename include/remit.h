@@ -109,8 +109,8 @@ enum remit_stream { REMIT_STDOUT = 1, REMIT_STDERR = 2 };
 
 /* A file that is put into the workspace before the code starts. */
 struct remit_file {
-	/* Its path in the jail: relative to /workspace, or absolute and below
-	   /workspace. */
+	/* Its path in the jail: relative to the policy's workspace, or absolute
+	   and below it. */
 	const char *path;
 	/* Its contents: those of this regular file of the caller, or `bytes`
 	   if this is NULL. */
@@ -216,9 +216,9 @@ REMIT_API void remit_tool_fail(struct remit_tool_call *call,
 struct remit_job {
 	const char *code;
 	size_t code_len;
-	/* The program's name in tracebacks. If NULL, "main.py". A name that
-	   begins with "/workspace/" also puts its directory on the import
-	   path. */
+	/* The program's name in tracebacks. If NULL, "main.py". The name of a
+	   file in the policy's workspace, such as "/workspace/a.py", also puts
+	   its directory on the import path. */
 	const char *name;
 	const char *stdin_bytes;
 	size_t stdin_len;
@@ -411,7 +411,7 @@ REMIT_API void remit_session_drop(struct remit_session *s);
  * process performs them inside the jail, so an operation that is forbidden for
  * the code fails here as well, and a hostile program can give wrong answers
  * about its own files only. A path consists of bytes, and is absolute or
- * relative to /workspace.
+ * relative to the policy's workspace.
  */
 enum remit_file_op {
 	REMIT_FILE_READ = 1, /* `length` bytes from `offset` on */

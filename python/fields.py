@@ -21,6 +21,8 @@ TYPES = {
     "text": "Union[str, PathLike[str]]",
     "list": "Sequence[str]",
     "paths": "Sequence[Union[str, PathLike[str]]]",
+    "place": "Union[str, PathLike[str]]",
+    "places": "Sequence[Union[str, PathLike[str]]]",
     "mounts": "Sequence[Union[str, Sequence[Union[str, PathLike[str]]], Mapping[str, Any]]]",
     "env": "Mapping[str, Optional[str]]",
 }

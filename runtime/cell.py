@@ -234,13 +234,14 @@ def fresh_module():
     return module
 
 
-def add_program_folder(name, workspace):
+def add_program_folder(name, workspace, known_as):
     """Let a program whose name is below the workspace import the modules in its directory, as a
-    script can."""
-    if name.startswith("/workspace/"):
-        folder = workspace + name[len("/workspace") : name.rindex("/")]
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
+    script can. The caller knows the workspace by these paths."""
+    for top in known_as:
+        if name.startswith(top + "/"):
+            folder = workspace + name[len(top) : name.rindex("/")]
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
 
 
 def become_main(module, job):

@@ -27,21 +27,38 @@ NO_WAIT = O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
+class Workspace:
+    """Where the workspace is for this process (`path`), and the paths by which the caller knows it.
+    They differ in the tier landlock."""
+
+    def __init__(self, path, known_as):
+        self.path = path.encode("utf-8", "surrogateescape")
+        self.names = [name.encode() for name in known_as]
+        self.name = self.names[0]
+
+    def below(self, path):
+        """Return the rest of a path that the caller would call a path of the workspace, or None."""
+        for name in self.names:
+            if path == name or path.startswith(name + b"/"):
+                return path[len(name) :]
+        return None
+
+
 class Place:
     """A path, as the caller sees it (`name`) and as this process opens it (`path`)."""
 
     def __init__(self, name, workspace):
         parts = []
-        for part in (name if name[:1] == b"/" else b"workspace/" + name).split(b"/"):
+        for part in (name if name[:1] == b"/" else workspace.name + b"/" + name).split(b"/"):
             if part == b"..":
                 del parts[-1:]
             elif part not in (b"", b"."):
                 parts.append(part)
-        self.name = b"/" + b"/".join(parts)
-        self.path = self.name
-        self.is_root = parts in ([], [b"workspace"])
-        if parts[:1] == [b"workspace"]:  # in the tier landlock the workspace is elsewhere
-            self.path = b"/".join((workspace, *parts[1:]))
+        self.name = self.path = b"/" + b"/".join(parts)
+        rest = workspace.below(self.name)
+        self.is_root = rest == b"" or not parts
+        if rest is not None:
+            self.name, self.path = workspace.name + rest, workspace.path + rest
 
 
 class Task:
@@ -118,8 +135,8 @@ def resolved(path, workspace):
         found, path = stat_followed(path), follow(path)
     except OSError:
         return b""
-    if path == workspace or path.startswith(workspace + b"/"):
-        path = b"/workspace" + path[len(workspace) :]
+    if path == workspace.path or path.startswith(workspace.path + b"/"):
+        path = workspace.name + path[len(workspace.path) :]
     return b"resolved\0%b\0resolved_type\0%b\0resolved_mode\0%d\0" % (path, KINDS.get(found.st_mode & KIND, b"other"), found.st_mode & 0o7777)
 
 

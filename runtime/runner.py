@@ -44,7 +44,7 @@ class Task:
 
     def __init__(self):
         self.one = {}
-        self.many = {key: [] for key in ("env", "path", "preload", "pth", "grant", *RULES)}
+        self.many = {key: [] for key in ("env", "path", "preload", "pth", "grant", "workspace", *RULES)}
         self.checked = False
 
     def fill(self, pairs):
@@ -193,7 +193,7 @@ class Stage:
         """Run one program from its arrival to its end. Return the claim and the exit code, or None
         if it may not run."""
         sys.argv[:] = [job.name, *job.argv]
-        cell.add_program_folder(job.name, self.folder)
+        cell.add_program_folder(job.name, self.folder, self.task.many["workspace"])
         program = cell.compiled(job)
         if self.task.checked and not passes_validator(self.task, job, program):
             return None

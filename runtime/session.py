@@ -245,7 +245,7 @@ def serve(task, module, reserve):
     contexts = Contexts(module, folder)
     sys.modules["__main__"] = module
     files = cell.own_module("files")  # loaded before the code can change anything
-    workspace = folder.encode("utf-8", "surrogateescape")
+    workspace = files.Workspace(folder, task.many["workspace"])
     before = runner.old_collections()
     if not task.checked:  # the validator reads Python
         give_shell()
@@ -268,7 +268,7 @@ def serve(task, module, reserve):
         if job.tools is not None:
             _tools = job.tools
             contexts.give_tools()
-        cell.add_program_folder(job.name, folder)
+        cell.add_program_folder(job.name, folder, task.many["workspace"])
         with Environment(job.env):
             outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()

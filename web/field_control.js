@@ -36,6 +36,7 @@ function variable(line) {
 const PARSE_LINES = {
 	list: (all) => all,
 	paths: (all) => all,
+	places: (all) => all,
 	mounts: (all) => all.map(mount),
 	env: (all) => Object.fromEntries(all.map(variable)),
 };
@@ -59,7 +60,7 @@ function choice(field, id, change) {
 }
 
 function line(field, id, change) {
-	const parse = field.type === "text" ? (text) => text : number;
+	const parse = field.type === "text" || field.type === "place" ? (text) => text : number;
 	const box = el("input", {
 		type: "text",
 		id,
@@ -97,8 +98,10 @@ const CONTROLS = {
 	time: line,
 	count: line,
 	text: line,
+	place: line,
 	list: several,
 	paths: several,
+	places: several,
 	mounts: several,
 	env: several,
 };

@@ -137,6 +137,17 @@ def _paths(keyword: str, value: Any) -> Any:
     return [_path(keyword, item) for item in _items(keyword, value, "a list of paths")]
 
 
+def _place(keyword: str, value: Any) -> str:
+    """A path in the jail, which need not exist on the host; the keeper checks it."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        _wrong(keyword, value, "an absolute path in the jail")
+    return os.fspath(value)
+
+
+def _places(keyword: str, value: Any) -> Any:
+    return [_place(keyword, item) for item in _items(keyword, value, "a list of absolute paths in the jail")]
+
+
 def _mount(keyword: str, value: Any) -> dict[str, Any]:
     wanted = "a list of (host, jail) or (host, jail, mode), of texts \"HOST:JAIL[:MODE]\" or of dicts with these keys"
     if isinstance(value, str):
@@ -185,6 +196,8 @@ _CONVERT: dict[str, Callable[[str, Any], Any]] = {
     "text": _text,
     "list": _list,
     "paths": _paths,
+    "place": _place,
+    "places": _places,
     "mounts": _mounts,
     "env": _env,
 }

@@ -112,8 +112,8 @@ const struct option run_option_rows[] = {
 		.value = "LOCAL[:PATH]",
 		.help = "put a copy of a file into the workspace, at PATH",
 		.detail = "_LOCAL_ is a regular file; Remit copies it before "
-			  "the program starts. _PATH_ is relative to "
-			  "_/workspace_, or absolute and below it. Without "
+			  "the program starts. _PATH_ is relative to the "
+			  "workspace, or absolute and below it. Without "
 			  "_PATH_ the copy has the last part of the name.",
 		.set = add_file_option,
 	},

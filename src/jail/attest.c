@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file/path.h"
 #include "base/proc.h"
 #include "jail/inside.h"
 #include "jail/lock_params.h"
@@ -168,23 +167,15 @@ check_descriptors(const struct jail *j, struct remit_error *err)
 
 /* ---- memory ---- */
 
+/* A mapping of a file in a writable directory is refused, and a shared mapping
+   too, unless code in the jail cannot write its file: the C library maps one
+   such file of the system. */
 static bool
-is_writable_path(const char *path)
-{
-	for (int i = 0; i < JAIL_WRITABLE; i++)
-		if (path_lies_in(path, jail_writable[i].path))
-			return true;
-	return false;
-}
-
-/* Sharing a mapping is safe only if nobody inside can write the file. The C
-   library maps one such file shared. */
-static bool
-is_harmless(const char *flags, const char *path)
+is_harmless(const struct plan *plan, const char *flags, const char *path)
 {
 	size_t n = strlen(path);
 
-	if (is_writable_path(path))
+	if (jail_is_writable(plan, path))
 		return false;
 	if (flags[3] != 's')
 		return true;
@@ -196,7 +187,7 @@ is_harmless(const char *flags, const char *path)
 /* Checks a line of /proc/PID/maps:
    "start-end flags offset device inode      path". */
 static int
-check_map(char *line, struct remit_error *err)
+check_map(const struct plan *plan, char *line, struct remit_error *err)
 {
 	char *at = strchr(line, ' '), *flags = at ? at + 1 : NULL;
 
@@ -209,7 +200,7 @@ check_map(char *line, struct remit_error *err)
 		return fail(err, REMIT_E_KERNEL,
 			    "malformed line in /proc/PID/maps");
 	at += strspn(at, " ");
-	if (is_harmless(flags, at))
+	if (is_harmless(plan, flags, at))
 		return 0;
 	return branch_refuse(err,
 			     "Release shared memory and mapped files first.",
@@ -218,7 +209,7 @@ check_map(char *line, struct remit_error *err)
 }
 
 static int
-check_maps(pid_t pid, struct remit_error *err)
+check_maps(pid_t pid, const struct plan *plan, struct remit_error *err)
 {
 	char path[48], line[MAP_LINE];
 	int done = 0;
@@ -230,18 +221,19 @@ check_maps(pid_t pid, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
 	while (done == 0 && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		done = check_map(line, err);
+		done = check_map(plan, line, err);
 	}
 	fclose(f);
 	return done;
 }
 
 int
-branch_check_alone(const struct jail *j, struct remit_error *err)
+branch_check_alone(const struct jail *j, const struct plan *plan,
+		   struct remit_error *err)
 {
 	if (check_threads(j->run_pid, err) < 0 || check_descriptors(j, err) < 0)
 		return -1;
-	return check_maps(j->run_pid, err);
+	return check_maps(j->run_pid, plan, err);
 }
 
 /* ---- the copy ---- */
@@ -319,5 +311,5 @@ branch_attest(const struct jail *j, const struct plan *plan,
 			    "the branch is not pid %d of its jail",
 			    FILTER_RUN_PID);
 	*outer = (pid_t)out;
-	return branch_check_alone(j, err);
+	return branch_check_alone(j, plan, err);
 }

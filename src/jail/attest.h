@@ -37,7 +37,7 @@ int attest(pid_t pid, const struct attest_want *want,
  * jail was given. Call it only while the code is stopped waiting for the
  * keeper, so that the result stays true.
  */
-int branch_check_alone(const struct jail *j,
+int branch_check_alone(const struct jail *j, const struct plan *plan,
 		       struct remit_error *err) must_check;
 
 /*

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file/fd.h"
+#include "base/file/path.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/idmap.h"
 #include "jail/mount/overlay.h"
@@ -237,7 +238,7 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 static int
 resolve_host_root(struct blueprint *b, struct remit_error *err)
 {
-	static const char *const own[] = { "dev", "tmp", "workspace" };
+	static const char *const own[] = { "dev", "tmp" };
 	static char names[64][64];
 	struct dirent *e;
 	DIR *d = opendir("/");
@@ -254,6 +255,8 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 		if (mine)
 			continue;
 		snprintf(names[n], sizeof(names[n]), "/%.60s", e->d_name);
+		if (path_lies_in(b->plan->policy->workspace, names[n]))
+			continue;
 		fd = open(names[n], O_PATH | O_CLOEXEC);
 		out->fd =
 			detach_mount(fd, DEPTH_RECURSIVE, 0, -1, names[n], err);

@@ -21,6 +21,7 @@
 #include "jail/mount/root_template.h"
 #include "jail/part.h"
 #include "jail/seccomp/filter.h"
+#include "policy/rules/path_rule.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&
@@ -138,6 +139,16 @@ may_execute_memory(const struct plan *p)
 	return p->filter & PLAN_FILTER_SUBPROCESS && !p->memfd_noexec;
 }
 
+_Static_assert(LOCK_WORKSPACE_SIZE == PATH_RULE_PLACE_SIZE,
+	       "every path that a policy may have fits");
+
+void
+jail_fill_workspace(struct lock_params *out, const struct plan *plan)
+{
+	snprintf(out->workspace, sizeof(out->workspace), "%s",
+		 plan->policy->workspace);
+}
+
 void
 jail_fill_params(struct lock_params *out, const struct plan *plan)
 {
@@ -160,6 +171,7 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 			   (plan->shares_paths ? CLOSING_STREAMS : 0),
 		.has_cpus = l->cpus != 0,
 	};
+	jail_fill_workspace(out, plan);
 	choose_cpus(&out->cpus, l->cpus);
 	if (!plan_keeps(plan, MECH(LANDLOCK)))
 		out->skip |= LOCK_SKIP_LANDLOCK;

@@ -17,6 +17,9 @@
 #define LOCK_CHANNEL_FD 3
 #define LOCK_RULESET_FD 4
 
+/* The size of the path of a workspace, with its NUL. */
+#define LOCK_WORKSPACE_SIZE 256
+
 enum lock_skip { /* only in test builds */
 		 LOCK_SKIP_LANDLOCK = 1,
 		 LOCK_SKIP_SECCOMP = 2,
@@ -50,6 +53,7 @@ struct lock_params {
 	uint32_t closing; /* CLOSING_ bits of jail/seccomp/filter.h */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
+	char workspace[LOCK_WORKSPACE_SIZE]; /* the initial directory */
 };
 
 #endif

@@ -71,6 +71,7 @@ int jail_open_namespaces(struct jail *j, bool private_network,
 int jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	       struct remit_error *err) must_check;
 void jail_fill_params(struct lock_params *out, const struct plan *plan);
+void jail_fill_workspace(struct lock_params *out, const struct plan *plan);
 /* The interpreter gets no environment: test builds pass REMIT_FAIL_STEP to it
    in this way. */
 void jail_note_fail_step(struct lock_params *params, enum step_id from,

@@ -204,6 +204,7 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	/* A waiting zygote notices that the keeper is gone because its socket
 	   closes. A hanging one does not, so the kernel must kill it. */
 	b.params.keeper = (uint32_t)getpid();
+	jail_fill_workspace(&b.params, plan);
 	/* The interpreter's mounts come first in every plan. */
 	while (runtime < plan->mount_count &&
 	       plan->mounts[runtime].field == F_PYTHON)

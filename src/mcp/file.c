@@ -135,7 +135,7 @@ static const struct mcp_member read_input[] = {
 	  .text = "the session's handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
-	  .text = "relative to /workspace, or absolute" },
+	  .text = "relative to the workspace, or absolute" },
 	{ .name = "offset",
 	  .schema = MCP_COUNT,
 	  .text = "the first byte (default 0)",
@@ -248,8 +248,8 @@ static const struct mcp_member write_input[] = {
 	  .text = "the session's handle, or \"new\"" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
-	  .text = "relative to /workspace, or absolute; missing folders are "
-		  "created" },
+	  .text = "relative to the workspace, or absolute; missing folders "
+		  "are created" },
 	{ .name = "text",
 	  .schema = MCP_TEXT,
 	  .text = "the content",
@@ -337,7 +337,7 @@ list_in_session(struct mcp_call *c)
 	const char *path = text_of(c, "path");
 	struct remit_file_task task = {
 		.op = REMIT_FILE_LIST,
-		.path = path ? path : "/workspace",
+		.path = path ? path : ".",
 		.depth = (unsigned)number_of(c, "depth", 1),
 	};
 
@@ -356,7 +356,7 @@ static const struct mcp_member list_input[] = {
 	  .text = "the session's handle" },
 	{ .name = "path",
 	  .schema = MCP_TEXT,
-	  .text = "the folder (default /workspace)",
+	  .text = "the folder (default: the workspace)",
 	  .optional = true },
 	{ .name = "depth",
 	  .schema = "{\"type\":\"integer\",\"minimum\":1,\"maximum\":64}",

@@ -101,6 +101,8 @@ struct policy {
 	struct mount_list mounts;
 	uint64_t commit; /* enum commit_when */
 	struct list commit_names;
+	char *workspace; /* where it appears in the jail */
+	struct list workspace_aliases;
 
 	uint64_t network_access;   /* enum network_access */
 	struct list network_allow; /* see host_rule.h */

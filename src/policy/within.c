@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file/path.h"
 #include "policy/fields/field.h"
 
 /* The direction in which a field allows more. */
@@ -13,7 +14,8 @@ enum direction {
 	DIR_PART,   /* each entry allows more */
 	DIR_LIMITS, /* each entry allows less */
 	DIR_ALLOWS, /* like PART, but an empty list allows everything */
-	DIR_ANY,    /* it allows nothing beyond what the client has */
+	DIR_PLACE, /* like ANY, if no directory of the larger policy is in it */
+	DIR_ANY,   /* it allows nothing beyond what the client has */
 };
 
 /* Whether a key without a policy may set the field freely. A field without a
@@ -34,6 +36,10 @@ static const struct {
 	[F_MOUNTS] = { DIR_PART, NEEDS_POLICY },
 	[F_COMMIT] = { DIR_SAME, NEEDS_POLICY },
 	[F_COMMIT_NAMES] = { DIR_PART, NEEDS_POLICY },
+	/* Free as far as DIR_PLACE goes: the server's own options may name
+	   directories, for all keys. */
+	[F_WORKSPACE] = { DIR_PLACE, NEEDS_POLICY },
+	[F_WORKSPACE_ALIASES] = { DIR_PLACE, NEEDS_POLICY },
 	[F_NETWORK_ACCESS] = { DIR_UP, NEEDS_POLICY },
 	[F_NETWORK_ALLOW] = { DIR_PART, HARMLESS },
 	[F_NETWORK_ASK] = { DIR_UP, HARMLESS },
@@ -144,6 +150,41 @@ field_number(const struct policy *p, const struct field *f)
 	return *(const uint64_t *)(const void *)at;
 }
 
+/* Whether the policy mounts a directory of the host at this path or below. */
+static bool
+has_mount_in(const struct policy *p, const char *path)
+{
+	const struct list *roots[] = { &p->filesystem_read_roots,
+				       &p->filesystem_write_roots };
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+		for (size_t k = 0; k < roots[i]->count; k++)
+			if (path_lies_in(roots[i]->items[k], path))
+				return true;
+	for (size_t i = 0; i < p->mounts.count; i++)
+		if (path_lies_in(p->mounts.items[i].jail, path))
+			return true;
+	return false;
+}
+
+/* What is mounted in a workspace is protected by the mount alone, and no more
+   by Landlock (see note_mount_alone()). A client must not choose that. */
+static bool
+is_free_place(const struct policy *most, const json_t *place)
+{
+	const json_t *item;
+	size_t i;
+
+	if (json_is_string(place))
+		return !has_mount_in(most, json_string_value(place));
+	json_array_foreach(place, i, item)
+	{
+		if (has_mount_in(most, json_string_value(item)))
+			return false;
+	}
+	return true;
+}
+
 static bool
 is_within(const struct policy *want, const struct policy *most,
 	  const struct field *f)
@@ -158,6 +199,8 @@ is_within(const struct policy *want, const struct policy *most,
 		return true;
 	case DIR_UP:
 		return field_number(want, f) <= field_number(most, f);
+	case DIR_PLACE:
+		return json_equal(small, large) || is_free_place(most, small);
 	case DIR_DOWN:
 		return field_number(want, f) >= field_number(most, f);
 	case DIR_SAME:

@@ -21,6 +21,10 @@ check_code(char *code, size_t lines)
 	free(code);
 }
 
+static char home[] = SANDBOX_HOME, work[] = "/workspace";
+static char *paths[] = { home, work, NULL };
+static const struct list names = { .items = paths, .count = 2 };
+
 static void
 try_execute(const json_t *body)
 {
@@ -43,7 +47,7 @@ try_context(const json_t *body)
 	const char *cwd = e2b_request_text(body, "cwd");
 
 	if (!e2b_context_problem(body) && cwd)
-		check_code(e2b_chdir_code(cwd), 0);
+		check_code(e2b_chdir_code(cwd, &names), 0);
 }
 
 static void
@@ -53,14 +57,14 @@ try_process(const json_t *message)
 
 	if (e2b_is_program(process))
 		for (int reads = 0; reads < 2; reads++)
-			check_code(e2b_program_code(process, reads), 9);
+			check_code(e2b_program_code(process, reads, &names), 9);
 }
 
 static void
 try_file(const json_t *body)
 {
 	const char *path = e2b_request_text(body, "path");
-	char *inside = path ? e2b_path(path) : NULL;
+	char *inside = path ? e2b_path(path, &names) : NULL;
 
 	must(!path || (inside && *inside));
 	free(inside);

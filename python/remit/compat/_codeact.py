@@ -199,6 +199,11 @@ def base_policy(limits: ProcessExecutionLimits, own: Policy) -> Policy:
     return Policy({**Policy(**named), **own})
 
 
+def workspace(policy: Policy) -> str:
+    """The folder in which the code starts."""
+    return str(policy["workspace"]) if "workspace" in policy else "/workspace"
+
+
 def run_policy(base: Policy, file_mounts: Iterable[FileMount], allowed: Iterable[AllowedDomain]) -> Policy:
     """The policy of one call."""
     fields: Dict[str, Any] = {}

@@ -23,7 +23,7 @@ from .._job import Job
 from .._policy import Policy
 from .._result import Result
 from .._tools import Tool
-from ._codeact import OUTPUT, AllowedDomain, FileMount, ProcessExecutionLimits, run_policy
+from ._codeact import OUTPUT, AllowedDomain, FileMount, ProcessExecutionLimits, run_policy, workspace
 from ._tool import time_allowed
 
 NOTHING = "The code ran and printed nothing."
@@ -168,7 +168,7 @@ def captured(result: Result, mounts: List[FileMount], artifacts: Optional[str], 
         if root and change.kind in ("created", "modified") and not change.path.endswith("/"):
             out.add(change.path, roots[root], change.path[len(root) + 1 :])
     for row in result.artifacts if artifacts else ():
-        out.add(f"/workspace/{row.path}", artifacts or "", row.path, row.content_type)
+        out.add(f"{workspace(setup.policy)}/{row.path}", artifacts or "", row.path, row.content_type)
     for skipped in (*result.changes_skipped, *result.artifacts_skipped)[:NOTES_MAX]:
         out.omit(skipped.path, skipped.reason)
     return out.contents

@@ -52,10 +52,10 @@ def tools_text(tools: Mapping[str, Any], form: Union[str, Mapping[str, str]]) ->
     return "\n".join(lines)
 
 
-def files_text(mounts: Sequence[FileMount], has_output: bool) -> str:
+def files_text(mounts: Sequence[FileMount], has_output: bool, workspace: str) -> str:
     if not mounts:
-        return "The code cannot access files of the host. The current folder, `/workspace`, is empty at first and removed after the call."
-    lines = ["The code can use these folders, besides `/workspace`, which is removed after the call:"]
+        return f"The code cannot access files of the host. The current folder, `{workspace}`, is empty at first and removed after the call."
+    lines = [f"The code can use these folders, besides `{workspace}`, which is removed after the call:"]
     for mount in mounts:
         limit = f", at most {mount.write_bytes_limit} bytes written" if mount.write_bytes_limit else ""
         lines.append(f"- `{mount.mount_path}` ({mount.mode}{limit})")

@@ -299,7 +299,7 @@ class _Surface:
         network = OPEN_NETWORK.get(self._policy["network_access"]) if "network_access" in self._policy else None
         return (
             _codeact_text.tools_text(_inside(self._tools), self._format),
-            _codeact_text.files_text(mounts, has_output(mounts)),
+            _codeact_text.files_text(mounts, has_output(mounts), _codeact.workspace(self._policy)),
             _codeact_text.network_text(self.get_allowed_domains(), network),
         )
 

@@ -12,7 +12,6 @@
 
 #include "base/deadline.h"
 #include "base/own.h"
-#include "jail/inside.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/lock.h"
 #include "jail/lock/rights.h"
@@ -101,10 +100,9 @@ static int
 step_workdir(const struct lock_params *params, struct enter_ends *ends,
 	     uint32_t *detail)
 {
-	(void)params;
 	(void)detail;
 	return ends->workdir >= 0 ? fchdir(ends->workdir)
-				  : chdir(JAIL_WORKSPACE);
+				  : chdir(params->workspace);
 }
 
 /* A lower limit is good enough: the process cannot raise the one it

@@ -17,7 +17,7 @@
  */
 
 /* The descriptors that become 0 to 4, and the initial directory (-1:
-   JAIL_WORKSPACE). All are above 15. ruleset may be -1. */
+   params->workspace). All are above 15. ruleset may be -1. */
 struct enter_ends {
 	int in, out, err, channel, ruleset, workdir;
 };

@@ -155,8 +155,8 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 	}
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = 1001 + (uint32_t)i;
-		if (allow_path(ruleset, jail_writable[i].path, RULE_WRITE,
-			       handled) < 0)
+		if (allow_path(ruleset, jail_writable_path(b->plan, i),
+			       RULE_WRITE, handled) < 0)
 			return -1;
 	}
 	return 0;

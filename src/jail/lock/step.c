@@ -65,7 +65,7 @@ const struct step steps[STEP_COUNT] = {
 	[STEP_WORKSPACE] = {
 		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
 		"one tmpfs with limits for everything that can be written; "
-		"before the mounts below /tmp or /workspace",
+		"before the mounts below /tmp or the workspace",
 	},
 	[STEP_OVERLAYS] = {
 		"put overlays over folders", STAGE_BUILD, CAN_OVERLAY,

@@ -14,6 +14,7 @@
 
 #include "base/file/beneath.h"
 #include "base/file/io.h"
+#include "base/file/path.h"
 #include "jail/blueprint.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/rules.h"
@@ -22,12 +23,29 @@
 #include "jail/mount/overlay.h"
 #include "jail/mount/root_files.h"
 #include "jail/mount/tmpfs.h"
+#include "policy/rules/path_rule.h"
 
 const struct jail_directory jail_writable[JAIL_WRITABLE] = {
-	{ "workspace", JAIL_WORKSPACE, 0755 },
+	{ "workspace", NULL, 0755 },
 	{ "tmp", "/tmp", 01777 },
 	{ "shm", "/dev/shm", 01777 },
 };
+
+const char *
+jail_writable_path(const struct plan *plan, int i)
+{
+	return jail_writable[i].path ? jail_writable[i].path
+				     : plan->policy->workspace;
+}
+
+bool
+jail_is_writable(const struct plan *plan, const char *path)
+{
+	for (int i = 0; i < JAIL_WRITABLE; i++)
+		if (path_lies_in(path, jail_writable_path(plan, i)))
+			return true;
+	return false;
+}
 
 static int
 step_groups(struct blueprint *b, uint32_t *detail)
@@ -203,16 +221,20 @@ link_fonts(int fs, const char *tmp, const char *fonts, const char *font_file)
 }
 
 static int
-make_mount_points(int root)
+make_directory(int root, const char *path)
 {
-	for (int i = 0; i < JAIL_WRITABLE; i++) {
-		const char *name;
-		own_fd int parent = root_files_parent(
-			root, jail_writable[i].path, &name);
+	const char *name;
+	own_fd int parent = root_files_parent(root, path, &name);
 
-		if (parent < 0 || mkdirat(parent, name, 0755) < 0)
+	return parent < 0 ? -1 : mkdirat(parent, name, 0755);
+}
+
+static int
+make_mount_points(const struct blueprint *b)
+{
+	for (int i = 0; i < JAIL_WRITABLE; i++)
+		if (make_directory(b->root, jail_writable_path(b->plan, i)) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -272,10 +294,10 @@ make_slots(struct blueprint *b, uint32_t *detail)
 
 /* What the code has written so far is still mounted at these paths. */
 static int
-copy_writable(int slot, uint32_t *detail)
+copy_writable(const struct blueprint *b, int slot, uint32_t *detail)
 {
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
-		own_fd int from = open(jail_writable[i].path,
+		own_fd int from = open(jail_writable_path(b->plan, i),
 				       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		*detail = 10 + (uint32_t)i;
@@ -300,12 +322,12 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	own_fd int fs = -1;
 
 	if (b->kind == BLUEPRINT_ROOT_TEMPLATE)
-		return make_mount_points(b->root);
+		return make_mount_points(b);
 	if (b->kind == BLUEPRINT_BARE)
 		return finish_bare_workspace(b);
 	fs = branch ? take_fd(&b->slot) : new_writable_tmpfs(b, detail);
-	if (fs < 0 || (branch && copy_writable(fs, detail) < 0) ||
-	    place_mount(b->root, fs, jail_writable[0].path, true) < 0)
+	if (fs < 0 || (branch && copy_writable(b, fs, detail) < 0) ||
+	    place_mount(b->root, fs, jail_writable_path(b->plan, 0), true) < 0)
 		return -1;
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
@@ -326,8 +348,8 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 			return -1;
 	}
 	for (int i = 0; i < JAIL_WRITABLE; i++)
-		if (place_mount(b->root, clones[i], jail_writable[i].path,
-				true) < 0)
+		if (place_mount(b->root, clones[i],
+				jail_writable_path(b->plan, i), true) < 0)
 			return -1;
 	b->scratch = take_fd(&fs);
 	return branch ? 0 : make_slots(b, detail);

@@ -11,6 +11,7 @@
 #include "base/file/beneath.h"
 #include "base/file/io.h"
 #include "jail/inside.h"
+#include "policy/rules/path_rule.h"
 
 int
 root_files_parent(int root, const char *path, const char **name)
@@ -43,12 +44,6 @@ static const struct {
 	const char *path, *text;
 } etc_files[] = {
 	{ "/.sentinel", "" },
-	/* Libraries look up the names of 0 and of 65534, which the kernel shows
-	   for each user of the host. */
-	{ "/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n" JAIL_USER
-			 ":x:1000:1000::" JAIL_WORKSPACE ":\n"
-			 "nobody:x:65534:65534:nobody:/nonexistent:"
-			 "/usr/sbin/nologin\n" },
 	{ "/etc/group", "root:x:0:\n" JAIL_USER ":x:1000:\n"
 			"nogroup:x:65534:\n" },
 	{ "/etc/os-release", "NAME=Remit\nID=remit\nPRETTY_NAME=Remit\n" },
@@ -56,6 +51,22 @@ static const struct {
 	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\n"
 				"hosts: files dns\n" },
 };
+
+/* Libraries look up the names of 0 and of 65534, which the kernel shows for
+   each user of the host. */
+static int
+make_passwd(const struct blueprint *b)
+{
+	char text[PATH_RULE_PLACE_SIZE + 160];
+
+	snprintf(text, sizeof(text),
+		 "root:x:0:0:root:/root:/usr/sbin/nologin\n" JAIL_USER
+		 ":x:1000:1000::%s:\n"
+		 "nobody:x:65534:65534:nobody:/nonexistent:"
+		 "/usr/sbin/nologin\n",
+		 b->plan->policy->workspace);
+	return make_root_file(b->root, "/etc/passwd", text);
+}
 
 int
 root_files_link(int root, const char *path, const char *target)
@@ -134,6 +145,24 @@ make_figures(const struct blueprint *b)
 	return root_files_link(b->root, "/proc/meminfo", ".." MEMORY_FIGURES);
 }
 
+/* A name that is taken is an error, unlike with the interpreter's links. */
+static int
+make_aliases(const struct blueprint *b)
+{
+	const struct list *aliases = &b->plan->policy->workspace_aliases;
+
+	for (size_t i = 0; i < aliases->count; i++) {
+		const char *name;
+		own_fd int parent =
+			root_files_parent(b->root, aliases->items[i], &name);
+
+		if (parent < 0 ||
+		    symlinkat(b->plan->policy->workspace, parent, name) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* With this option the C library queries one address at a time, and does not
    need sendmmsg. */
 static int
@@ -167,7 +196,7 @@ root_files_make(const struct blueprint *b, uint32_t *detail)
 		if (make_root_file(b->root, etc_files[i].path,
 				   etc_files[i].text) < 0)
 			return -1;
-	if (make_figures(b) < 0)
+	if (make_passwd(b) < 0 || make_figures(b) < 0 || make_aliases(b) < 0)
 		return -1;
 	/* A clone's root cannot be written, so create the mount point now. */
 	if (b->plan->ends_tls && make_root_file(b->root, JAIL_TRUST, "") < 0)

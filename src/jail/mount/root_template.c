@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/file/path.h"
 #include "jail/lock/step.h"
 #include "jail/part.h"
 
@@ -16,11 +15,8 @@ root_template_fits(const struct plan *plan)
 	for (size_t i = 0; i < plan->mount_count; i++) {
 		const struct plan_mount *m = &plan->mounts[i];
 
-		if (!m->runtime)
+		if (!m->runtime || jail_is_writable(plan, m->jail))
 			return false;
-		for (int w = 0; w < JAIL_WRITABLE; w++)
-			if (path_lies_in(m->jail, jail_writable[w].path))
-				return false;
 	}
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "base/file/path.h"
 #include "base/text.h"
 #include "jail/inside.h"
+#include "policy/rules/path_rule.h"
 
 /* ---- the list ---- */
 
@@ -376,22 +377,34 @@ error_name(int error)
 	}
 }
 
-static bool
-is_writable(const char *path)
-{
-	for (size_t i = 0; i < JAIL_WRITABLE; i++)
-		if (path_lies_in(path, jail_writable[i].path))
-			return true;
-	return false;
-}
-
 static const struct plan_mount *
-mount_of(const struct plan *plan, const char *path)
+mount_at(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->mount_count; i++)
 		if (path_lies_in(path, plan->mounts[i].jail))
 			return &plan->mounts[i];
 	return NULL;
+}
+
+/* Code may name a mount in the workspace by way of an alias. */
+static const struct plan_mount *
+mount_of(const struct plan *plan, const char *path)
+{
+	const char *rest = path_rule_inside(plan->policy, path);
+	own_mem char *own = NULL;
+
+	if (!rest)
+		return mount_at(plan, path);
+	if (asprintf(&own, "%s%s", plan->policy->workspace, rest) < 0)
+		own = NULL;
+	return own ? mount_at(plan, own) : NULL;
+}
+
+static bool
+is_writable(const struct plan *plan, const char *path)
+{
+	return jail_is_writable(plan, path) ||
+	       path_rule_inside(plan->policy, path);
 }
 
 bool
@@ -406,7 +419,7 @@ denial_of_path(struct denial *out, const char *path, int error,
 		.field = F_FILESYSTEM_READ_ROOTS,
 	};
 	if (!tiers[plan->tier].jailed || path[0] != '/' || !out->error ||
-	    (m && error == ENOENT) || (!m && is_writable(path)))
+	    (m && error == ENOENT) || (!m && is_writable(plan, path)))
 		return false;
 	/* In a writable directory the owner or the mode must be the reason. */
 	if (m && (m->runtime || m->mode != MOUNT_RO))

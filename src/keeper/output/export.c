@@ -8,7 +8,6 @@
 #include "base/file/beneath.h"
 #include "base/file/glob.h"
 #include "base/text.h"
-#include "jail/inside.h"
 #include "policy/rules/path_rule.h"
 #include "wire/record.h"
 
@@ -144,12 +143,13 @@ any_pattern(const struct export *h, bool (*test)(const char *, const char *))
 static bool
 is_mount(const struct export *h)
 {
-	static const char top[] = JAIL_WORKSPACE "/";
+	for (size_t i = 0; i < h->plan->mount_count; i++) {
+		const char *rest = path_rule_inside(h->plan->policy,
+						    h->plan->mounts[i].jail);
 
-	for (size_t i = 0; i < h->plan->mount_count; i++)
-		if (!strncmp(h->plan->mounts[i].jail, top, sizeof(top) - 1) &&
-		    !strcmp(h->plan->mounts[i].jail + sizeof(top) - 1, h->path))
+		if (rest && *rest == '/' && !strcmp(rest + 1, h->path))
 			return true;
+	}
 	return false;
 }
 
@@ -355,7 +355,7 @@ export_open(struct export *h, const struct plan *plan, int workspace,
 
 	h->plan = plan;
 	for (size_t i = 0; i < l->count; i++)
-		if (path_rule_workspace(l->items[i], pattern,
+		if (path_rule_workspace(plan->policy, l->items[i], pattern,
 					"artifact_export_paths", err) < 0)
 			return -1;
 		else if (list_add(&h->patterns, pattern) < 0)

@@ -52,7 +52,8 @@ let_fork(struct worker *i, const struct notice *n)
 {
 	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
 		return false;
-	if (branch_check_alone(&i->parent->jail, &i->copy_error) < 0) {
+	if (branch_check_alone(&i->parent->jail, &i->pool->plan,
+			       &i->copy_error) < 0) {
 		notice_refuse(n, jail_filter(&i->pool->plan));
 		i->fork = FORK_REFUSED;
 		return true;
@@ -239,7 +240,7 @@ branch_verify(struct worker *i, struct remit_error *err)
 		return -1;
 	/* The helper may have changed the memory that it shared with the
 	   code. */
-	return branch_check_alone(&p->jail, err);
+	return branch_check_alone(&p->jail, &i->pool->plan, err);
 }
 
 bool

@@ -306,7 +306,8 @@ add_path(struct buf *b, const struct interpreter *in)
 }
 
 /* Virtual environments of one interpreter may have different modules of the
-   same name, and an interpreter that was replaced is a different one. */
+   same name, and an interpreter that was replaced is a different one. Modules
+   may keep the HOME that they were imported with, which is the workspace. */
 static char *
 zygote_key(const struct pool *p)
 {
@@ -314,9 +315,10 @@ zygote_key(const struct pool *p)
 	const struct interpreter *in = &p->interpreter;
 	const struct list *preload = own_preload(p);
 
-	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n", in->real, in->executable,
+	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n%s\n", in->real, in->executable,
 		     in->prefix, in->exec_prefix,
-		     (unsigned long long)p->identity) < 0 ||
+		     (unsigned long long)p->identity,
+		     p->policy.workspace) < 0 ||
 	    add_path(&b, in) < 0)
 		return NULL;
 	for (size_t i = 0; i < preload->count; i++)

@@ -1,6 +1,7 @@
 /*
  * zygote_server: one zygote, and the workers that wait for a child of it. All
- * pools with the same interpreter and the same preloaded modules share one.
+ * pools with the same interpreter, preloaded modules and path of the workspace
+ * share one.
  */
 #ifndef REMIT_ZYGOTE_SERVER_H
 #define REMIT_ZYGOTE_SERVER_H

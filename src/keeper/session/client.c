@@ -338,7 +338,7 @@ recv_job_part(struct session *s, const struct frame *f, struct remit_error *err)
 		return cell_add_code(c, f, caps ? p->code_bytes : c->code.cap,
 				     err);
 	case FRAME_FILE:
-		return inputs_begin(&c->files, f->payload, f->len,
+		return inputs_begin(&c->files, p, f->payload, f->len,
 				    caps ? p->input_bytes : UINT64_MAX, err);
 	case FRAME_TOOLS:
 		return bridge_set_tools(&s->bridge, f->payload, f->len, err);

@@ -72,8 +72,9 @@ check_size(const struct inputs *in, uint64_t size, uint64_t max_bytes,
 }
 
 int
-inputs_begin(struct inputs *in, const char *payload, size_t len,
-	     uint64_t max_bytes, struct remit_error *err)
+inputs_begin(struct inputs *in, const struct policy *policy,
+	     const char *payload, size_t len, uint64_t max_bytes,
+	     struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_FILE].max);
 	char path[PATH_RULE_SIZE];
@@ -81,7 +82,8 @@ inputs_begin(struct inputs *in, const char *payload, size_t len,
 
 	if (file_head_read(&h, payload, len, err) < 0 ||
 	    check_size(in, h.size_bytes, max_bytes, err) < 0 ||
-	    path_rule_workspace(h.path, path, "an input file", err) < 0 ||
+	    path_rule_workspace(policy, h.path, path, "an input file", err) <
+		    0 ||
 	    check_path(in, path, err) < 0)
 		return -1;
 	h.path = path;

@@ -23,10 +23,12 @@ struct inputs {
 
 #define INPUTS_INIT { .frames = BUF_INIT((size_t)1200 * 1024 * 1024) }
 
-/* Handle the payloads of "file" and "file_data". Return -1 if the files are
-   longer than `max_bytes` in total. */
-int inputs_begin(struct inputs *in, const char *payload, size_t len,
-		 uint64_t max_bytes, struct remit_error *err) must_check;
+/* Handle the payloads of "file" and "file_data". Return -1 if a path is not in
+   the policy's workspace, or if the files are longer than `max_bytes` in
+   total. */
+int inputs_begin(struct inputs *in, const struct policy *policy,
+		 const char *payload, size_t len, uint64_t max_bytes,
+		 struct remit_error *err) must_check;
 int inputs_add(struct inputs *in, const char *bytes, size_t len,
 	       struct remit_error *err) must_check;
 /* Returns -1 if a file is incomplete, or if the files exceed a limit of the

@@ -8,16 +8,15 @@
 #include "policy/fields/field.h"
 #include "policy/rules/credential.h"
 #include "policy/rules/host_rule.h"
+#include "policy/rules/path_rule.h"
 #include "wire/record.h"
 
 extern char **environ;
 
 /* The default environment of code; docs/reference/inside.md lists it. */
 static const char *const base_environment[] = {
-	"HOME=" JAIL_WORKSPACE, "TMPDIR=/tmp",
-	"LANG=C.UTF-8",		"TZ=UTC",
-	"USER=" JAIL_USER,	"LOGNAME=" JAIL_USER,
-	"MPLBACKEND=Agg",
+	"TMPDIR=/tmp",	   "LANG=C.UTF-8",	 "TZ=UTC",
+	"USER=" JAIL_USER, "LOGNAME=" JAIL_USER, "MPLBACKEND=Agg",
 };
 
 #define NO_PROGRAMS_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -73,11 +72,20 @@ add_path(struct list *out, const struct plan *plan)
 	return list_add(out, text);
 }
 
+static int
+add_home(struct list *out, const struct plan *plan)
+{
+	char text[PATH_RULE_PLACE_SIZE + 8];
+
+	snprintf(text, sizeof(text), "HOME=%s", plan->policy->workspace);
+	return list_add(out, text);
+}
+
 int
 task_environment(struct list *out, const struct plan *plan,
 		 struct remit_error *err)
 {
-	int added = add_path(out, plan);
+	int added = add_path(out, plan) < 0 ? -1 : add_home(out, plan);
 
 	for (size_t i = 0; i < ARRAY_LEN(base_environment) && added == 0; i++)
 		added = list_add(out, base_environment[i]);
@@ -257,6 +265,15 @@ add_validator_fields(struct buf *out, const struct plan *plan)
 	return network ? record_add(out, "grant", "network") : 0;
 }
 
+/* The names of the workspace, by which the caller may call its files. */
+static int
+add_workspace(struct buf *out, const struct policy *p)
+{
+	if (record_add(out, "workspace", p->workspace) < 0)
+		return -1;
+	return add_list(out, "workspace", &p->workspace_aliases);
+}
+
 /* The runner respects these limits, and the keeper enforces them. */
 static int
 add_caps(struct buf *out, const struct policy *p)
@@ -286,7 +303,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
-	    add_caps(out, p) < 0 ||
+	    add_caps(out, p) < 0 || add_workspace(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan, place, err) < 0 ||
 	    add_validator_fields(out, plan) < 0)

@@ -34,6 +34,8 @@ enum field_id {
 	F_MOUNTS,
 	F_COMMIT,
 	F_COMMIT_NAMES,
+	F_WORKSPACE,
+	F_WORKSPACE_ALIASES,
 	F_NETWORK_ACCESS,
 	F_NETWORK_ALLOW,
 	F_NETWORK_ASK,
@@ -108,6 +110,10 @@ struct field {
 	   objects are not accepted. */
 	int (*object_text)(const json_t *object, const char *place,
 			   struct buf *out, struct remit_error *err);
+	/* FIELD_TEXT, FIELD_PATHS: checks a path in the jail and tidies it;
+	   NULL: the rule of the type. */
+	int (*path_rule)(const char *text, char *out, const char *place,
+			 struct remit_error *err);
 	bool setting; /* promises nothing, so results have no row for it */
 	const char *fallback;	/* default, as a flag's text ("" is empty) */
 	const char *value_name; /* in --help: "SIZE", "DIR", ... */

@@ -169,7 +169,7 @@ static const struct group {
 	enum field_id last;
 } groups[] = {
 	{ "The wall", F_TIER, F_PYTHON },
-	{ "Files", F_FILESYSTEM_READ_ROOTS, F_COMMIT_NAMES },
+	{ "Files", F_FILESYSTEM_READ_ROOTS, F_WORKSPACE_ALIASES },
 	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGE_TIME },
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },

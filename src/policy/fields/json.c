@@ -219,7 +219,11 @@ set_json_text(struct policy *p, const struct field *f, json_t *value,
 	if (json_value_string(value, &text, f->name, err) < 0 ||
 	    field_check_text(text, f->name, err) < 0)
 		return -1;
-	if (strchr(text, '/') && !strstr(text, "://")) {
+	if (f->path_rule) {
+		if (f->path_rule(text, path, f->name, err) < 0)
+			return -1;
+		text = path;
+	} else if (strchr(text, '/') && !strstr(text, "://")) {
 		if (path_rule_host(text, path, f->name, err) < 0)
 			return -1;
 		text = path;
@@ -255,7 +259,8 @@ read_entry(const struct field *f, const json_t *value, struct list *out,
 	if (json_value_string(value, &text, place, err) < 0)
 		return -1;
 	if (f->type == FIELD_PATHS) {
-		if (path_rule_jail(text, path, place, err) < 0)
+		if ((f->path_rule ? f->path_rule
+				  : path_rule_jail)(text, path, place, err) < 0)
 			return -1;
 		text = path;
 	}
@@ -351,6 +356,15 @@ static const char *const type_names[] = {
 	[FIELD_ENV] = "env",
 };
 
+/* Paths in the jail are neither completed nor searched for on the host. */
+static const char *
+type_name(const struct field *f)
+{
+	if (!f->path_rule)
+		return type_names[f->type];
+	return f->type == FIELD_TEXT ? "place" : "places";
+}
+
 static json_t *
 choices_of(const struct field *f)
 {
@@ -373,13 +387,12 @@ bound_to_json(const struct field *f, uint64_t n)
 static json_t *
 field_describe(const struct policy *defaults, const struct field *f)
 {
-	json_t *row =
-		json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "name",
-			  f->name, "short", f->short_name, "group",
-			  flags_group((enum field_id)(f - fields)), "type",
-			  type_names[f->type], "setting", f->setting,
-			  "unlimited", f->may_be_unlimited, "default",
-			  field_to_json(defaults, f), "sentence", f->sentence);
+	json_t *row = json_pack(
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "name", f->name,
+		"short", f->short_name, "group",
+		flags_group((enum field_id)(f - fields)), "type", type_name(f),
+		"setting", f->setting, "unlimited", f->may_be_unlimited,
+		"default", field_to_json(defaults, f), "sentence", f->sentence);
 
 	if (f->choices)
 		json_object_set_new(row, "choices", choices_of(f));

@@ -5,6 +5,7 @@
 
 #include "policy/rules/credential.h"
 #include "policy/rules/host_entry.h"
+#include "policy/rules/path_rule.h"
 
 #define KIB  (UINT64_C(1) << 10)
 #define MIB  (UINT64_C(1) << 20)
@@ -135,6 +136,28 @@ const struct field fields[FIELD_TOTAL] = {
 		.value_name = "PATTERN",
 		.sentence = "a protected name in folders of mode rw that may be written nevertheless, such as .gitignore or .github/**",
 		.kept = SPACED(MECH(COMMIT), 0),
+	},
+	[F_WORKSPACE] = {
+		.name = "workspace",
+		.short_name = "workspace",
+		.type = FIELD_TEXT,
+		.offset = offsetof(struct policy, workspace),
+		.path_rule = path_rule_place,
+		.fallback = PATH_RULE_WORKSPACE,
+		.value_name = "PATH",
+		.sentence = "where the private writable folder of the code appears in the jail: its HOME and its folder at the start, such as /home/user, /mnt/data or /content",
+		.kept = SPACED(MECH(MOUNT_NAMESPACE), 0),
+	},
+	[F_WORKSPACE_ALIASES] = {
+		.name = "workspace_aliases",
+		.short_name = "workspace-alias",
+		.type = FIELD_PATHS,
+		.offset = offsetof(struct policy, workspace_aliases),
+		.path_rule = path_rule_place,
+		.fallback = "",
+		.value_name = "PATH",
+		.sentence = "another path in the jail that leads to the workspace",
+		.kept = SPACED(MECH(MOUNT_NAMESPACE), 0),
 	},
 	[F_NETWORK_ACCESS] = {
 		.name = "network_access",

@@ -70,7 +70,11 @@ set_text_text(struct policy *p, const struct field *f, const char *text,
 
 	if (field_check_text(text, place, err) < 0)
 		return -1;
-	if (strchr(text, '/') && !strstr(text, "://")) {
+	if (f->path_rule) {
+		if (f->path_rule(text, path, place, err) < 0)
+			return -1;
+		text = path;
+	} else if (strchr(text, '/') && !strstr(text, "://")) {
 		if (path_rule_from_here(text, here, place, err) < 0 ||
 		    path_rule_host(here, path, place, err) < 0)
 			return -1;
@@ -124,9 +128,13 @@ add_text_path(struct policy *p, const struct field *f, const char *text,
 	char here[PATH_RULE_SIZE];
 	char path[PATH_RULE_SIZE];
 
-	if (path_rule_from_here(text, here, place, err) < 0 ||
-	    path_rule_jail(here, path, place, err) < 0)
+	if (f->path_rule) {
+		if (f->path_rule(text, path, place, err) < 0)
+			return -1;
+	} else if (path_rule_from_here(text, here, place, err) < 0 ||
+		   path_rule_jail(here, path, place, err) < 0) {
 		return -1;
+	}
 	return add_text_entry(p, f, path, place, err);
 }
 

@@ -1,6 +1,7 @@
 /*
  * plan_directories: whether directories of the host can be mounted in a jail,
- * what protects them from changes, and the list of all mounts.
+ * what protects them from changes, the list of all mounts, and where the
+ * workspace may be among them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ decide_directories(struct decision *d, size_t count, struct remit_error *err)
 static void
 note_mount_alone(struct decision *d, const char *jail)
 {
-	if (!is_bare(d) && path_rule_is_below_writable(jail))
+	if (!is_bare(d) && path_rule_is_below_writable(d->policy, jail))
 		snprintf(d->row->note, sizeof(d->row->note),
 			 "writing below %.100s%s is prevented by the mount "
 			 "alone",
@@ -189,22 +190,48 @@ add_part(struct plan *p, const char *host, const char *jail,
 	};
 }
 
-static void
+/* An alias is a link, and mounts are not made through links: what the policy
+   mounts below an alias is mounted below the workspace, and so visible at both
+   paths. A mount at the alias itself is refused later. Returns NULL if memory
+   is exhausted. */
+static const char *
+without_alias(struct plan *p, const char *jail)
+{
+	const char *rest = path_rule_inside(p->policy, jail);
+	own_mem char *path = NULL;
+
+	if (!rest || !*rest || path_lies_in(jail, p->policy->workspace))
+		return jail;
+	if (asprintf(&path, "%s%s", p->policy->workspace, rest) < 0) {
+		path = NULL;
+		return NULL;
+	}
+	return list_add(&p->places, path) < 0
+		       ? NULL
+		       : p->places.items[p->places.count - 1];
+}
+
+static int
 add_directory(struct plan *p, const struct mount_rule *m, enum field_id field,
 	      int *write_roots)
 {
+	const char *jail = without_alias(p, m->jail);
+
+	if (!jail)
+		return -1;
 	p->mounts[p->mount_count++] = (struct plan_mount){
 		.host = m->host,
-		.jail = m->jail,
+		.jail = jail,
 		.field = field,
 		.mode = m->mode,
 		.max_bytes = m->max_bytes,
 		.write_root = m->mode == MOUNT_RW ? (*write_roots)++ : -1,
 	};
+	return 0;
 }
 
 /* Adds directories that are mounted at their own path. */
-static void
+static int
 add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	  enum field_id field, int *write_roots)
 {
@@ -212,8 +239,28 @@ add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 		const struct mount_rule m = { l->items[i], l->items[i], mode,
 					      0 };
 
-		add_directory(p, &m, field, write_roots);
+		if (add_directory(p, &m, field, write_roots) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+static int
+add_directories(struct plan *p)
+{
+	const struct policy *pol = p->policy;
+	int write_roots = 0;
+
+	if (add_roots(p, &pol->filesystem_read_roots, MOUNT_RO,
+		      F_FILESYSTEM_READ_ROOTS, &write_roots) < 0 ||
+	    add_roots(p, &pol->filesystem_write_roots, MOUNT_RW,
+		      F_FILESYSTEM_WRITE_ROOTS, &write_roots) < 0)
+		return -1;
+	for (size_t i = 0; i < pol->mounts.count; i++)
+		if (add_directory(p, &pol->mounts.items[i], F_MOUNTS,
+				  &write_roots) < 0)
+			return -1;
+	return 0;
 }
 
 /* Refuses a mount point that is a symbolic link in the jail or is below one:
@@ -285,7 +332,6 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 	const struct interpreter *in = p->interpreter;
 	const struct list *programs = &in->program_mounts;
 	const struct list *names = &in->network_mounts;
-	int write_roots = 0;
 
 	p->mount_count = 0;
 	p->mounts = calloc(in->mounts.count + programs->count + names->count +
@@ -307,12 +353,102 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 	for (size_t i = 0;
 	     pol->network_access == NETWORK_HOST && i < names->count; i++)
 		add_part(p, names->items[i], names->items[i], F_NETWORK_ACCESS);
-	add_roots(p, &pol->filesystem_read_roots, MOUNT_RO,
-		  F_FILESYSTEM_READ_ROOTS, &write_roots);
-	add_roots(p, &pol->filesystem_write_roots, MOUNT_RW,
-		  F_FILESYSTEM_WRITE_ROOTS, &write_roots);
-	for (size_t i = 0; i < pol->mounts.count; i++)
-		add_directory(p, &pol->mounts.items[i], F_MOUNTS, &write_roots);
+	if (add_directories(p) < 0)
+		return fail_memory(err, "plan");
 	note_shared_paths(p);
 	return check_mounts(p, err);
+}
+
+/* ---- where the workspace is ---- */
+
+/* A workspace hides what is mounted or linked below it, and cannot be made
+   below a mount or a link. What the policy mounts is made later, in it. */
+static int
+check_place(const struct plan *p, enum field_id field, const char *path,
+	    struct remit_error *err)
+{
+	const struct list *links = &p->interpreter->links;
+
+	for (size_t i = 0; i < p->mount_count; i++) {
+		const struct plan_mount *m = &p->mounts[i];
+
+		if (path_lies_in(path, m->jail) ||
+		    (m->runtime && path_lies_in(m->jail, path)))
+			return fail_refused(
+				err, fields[field].name,
+				"Choose another path, such as /home/user, "
+				"/mnt/data or /content.",
+				"%s cannot lead to the workspace: %s%s is "
+				"mounted in the jail",
+				path, m->jail,
+				m->runtime ? ", which the programs in it need,"
+					   : "");
+	}
+	for (size_t i = 0; i < links->count; i++) {
+		size_t n = strcspn(links->items[i], "\t");
+		char link[PATH_RULE_SIZE];
+
+		snprintf(link, sizeof(link), "%.*s", (int)n, links->items[i]);
+		if (n && (path_lies_in(path, link) || path_lies_in(link, path)))
+			return fail_refused(
+				err, fields[field].name,
+				"Choose another path, such as /home/user, "
+				"/mnt/data or /content.",
+				"%s cannot lead to the workspace: in the jail "
+				"%s is a symbolic link",
+				path, link);
+	}
+	return 0;
+}
+
+/* Refuses an alias that is the workspace or another alias, or inside it, or
+   contains it. */
+static int
+check_alias(const struct policy *p, size_t i, struct remit_error *err)
+{
+	const char *path = p->workspace_aliases.items[i];
+
+	for (size_t k = 0; k <= i; k++) {
+		const char *other =
+			k < i ? p->workspace_aliases.items[k] : p->workspace;
+
+		if (path_lies_in(path, other) || path_lies_in(other, path))
+			return fail_refused(
+				err, fields[F_WORKSPACE_ALIASES].name,
+				"Choose paths that are not inside each other.",
+				"%s and %s both lead to the workspace, and one "
+				"is inside the other or equal to it",
+				path, other);
+	}
+	return 0;
+}
+
+int
+plan_check_workspace(const struct plan *p, struct remit_error *err)
+{
+	const struct policy *pol = p->policy;
+	bool is_chosen = !field_is_default(pol, &fields[F_WORKSPACE]);
+	size_t count = pol->workspace_aliases.count;
+
+	if ((is_chosen || count) && !tiers[p->tier].jailed)
+		return fail_refused(
+			err,
+			fields[is_chosen ? F_WORKSPACE : F_WORKSPACE_ALIASES]
+				.name,
+			"Use the tier local, or leave the field out.",
+			"the tier \"%s\" has no workspace",
+			tiers[p->tier].name);
+	if (count > PLAN_ALIASES_MAX)
+		return fail_refused(err, fields[F_WORKSPACE_ALIASES].name,
+				    "List only the paths that code uses.",
+				    "a jail may have at most %d of them",
+				    PLAN_ALIASES_MAX);
+	if (is_chosen && check_place(p, F_WORKSPACE, pol->workspace, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (check_alias(pol, i, err) < 0 ||
+		    check_place(p, F_WORKSPACE_ALIASES,
+				pol->workspace_aliases.items[i], err) < 0)
+			return -1;
+	return 0;
 }

@@ -120,6 +120,22 @@ add_mount(struct buf *out, const struct plan_mount *m)
 }
 
 static int
+add_workspace(struct buf *out, const struct instructions *in)
+{
+	const struct policy *p = policy_of(in);
+
+	if (buf_addf(out, "- Write files to the current folder, `%s`",
+		     p->workspace) < 0 ||
+	    (p->workspace_aliases.count &&
+	     (buf_addf(out, " (the same folder as ") < 0 ||
+	      add_list(out, &p->workspace_aliases) < 0 ||
+	      buf_addf(out, ")") < 0)))
+		return -1;
+	return buf_addf(out, ". It is deleted %s.\n",
+			in->session ? "with the session" : "after the program");
+}
+
+static int
 add_files(struct buf *out, const struct instructions *in)
 {
 	const struct plan *plan = in->plan;
@@ -127,11 +143,7 @@ add_files(struct buf *out, const struct instructions *in)
 
 	if (!tiers[plan->tier].jailed)
 		return 0;
-	if (buf_addf(out,
-		     "- Write files to the current folder, `/workspace`. It is "
-		     "deleted %s.\n",
-		     in->session ? "with the session" : "after the program") <
-	    0)
+	if (add_workspace(out, in) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->mount_count; i++)
 		if (!plan->mounts[i].runtime &&

@@ -54,6 +54,11 @@ is_bare(const struct decision *d)
 /* Refuses network_proxy and credentials if the plan has no proxy for them. */
 int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
 
+/* Refuses a workspace, or an alias of it, that collides with a mount or with
+   another of them. */
+int plan_check_workspace(const struct plan *p,
+			 struct remit_error *err) must_check;
+
 /* Fills p->mounts with the paths of the interpreter and the policy. Refuses
    directories that are inside each other. */
 int plan_list_mounts(struct plan *p, struct remit_error *err) must_check;

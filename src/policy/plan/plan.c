@@ -291,8 +291,8 @@ decide_exports(struct decision *d, struct remit_error *err)
 	char path[PATH_RULE_SIZE];
 
 	for (size_t i = 0; i < l->count; i++)
-		if (path_rule_workspace(l->items[i], path, d->field->name,
-					err) < 0)
+		if (path_rule_workspace(d->policy, l->items[i], path,
+					d->field->name, err) < 0)
 			return -1;
 	d->plan->exports = l->count > 0;
 	d->row->present = d->plan->exports;
@@ -461,8 +461,9 @@ check_absent(const struct decision *d, struct remit_error *err)
 				    : "does not support it");
 }
 
-/* Whether a list is empty, and so promises nothing. That no host can be reached
-   is the promise of network_access. */
+/* Whether a list is empty, or the workspace where it is by default, so that
+   nothing is promised. An empty network_allow does not promise that no host can
+   be reached: network_access does. */
 static bool
 promises_nothing(const struct decision *d)
 {
@@ -470,6 +471,9 @@ promises_nothing(const struct decision *d)
 		return !names_hosts(d->policy);
 	if (d->field == &fields[F_CREDENTIALS])
 		return !d->policy->credentials.count;
+	if (d->field == &fields[F_WORKSPACE] ||
+	    d->field == &fields[F_WORKSPACE_ALIASES])
+		return field_is_default(d->policy, d->field);
 	return d->field == &fields[F_PACKAGES] && !package_rule_any(d->policy);
 }
 
@@ -616,7 +620,8 @@ plan_build(struct plan *out, const struct policy *policy,
 		if (decide_row(&d, err) < 0)
 			return -1;
 	}
-	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
+	if (plan_list_mounts(&p, err) < 0 ||
+	    plan_check_workspace(&p, err) < 0 || check_preload(&p, err) < 0 ||
 	    check_exports(&p, err) < 0 || check_overlays(&p, err) < 0 ||
 	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0 ||
 	    check_forkable(&p, err) < 0)
@@ -626,6 +631,7 @@ plan_build(struct plan *out, const struct policy *policy,
 					      p.filter & PLAN_FILTER_UNIX);
 	*out = p;
 	p.mounts = NULL;
+	p.places = (struct list){ 0 };
 	return 0;
 }
 
@@ -633,6 +639,7 @@ void
 plan_free(struct plan *p)
 {
 	free(p->mounts);
+	list_free(&p->places);
 	p->mounts = NULL;
 	p->mount_count = 0;
 }

@@ -69,6 +69,9 @@ struct plan_limits {
 			      */
 };
 
+/* The aliases of a workspace; the file system of a jail's root is small. */
+#define PLAN_ALIASES_MAX 16
+
 /* The maximum of the field branches. */
 #define PLAN_BRANCHES_MAX 64
 
@@ -81,6 +84,7 @@ struct plan {
 	struct plan_row rows[FIELD_TOTAL];
 	struct plan_mount *mounts;
 	size_t mount_count;
+	struct list places; /* paths in the jail that mounts refer to */
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;

@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/file/path.h"
 
-#define WORKSPACE "/workspace"
-
 /* Directories that the jail creates, and whether the policy may mount something
    below them. */
 static const struct owned {
@@ -20,7 +18,7 @@ static const struct owned {
 	{ .path = "/dev" },
 	{ .path = "/sys" },
 	{ .path = "/.remit" },
-	{ .path = WORKSPACE, .below_is_free = true },
+	{ .path = PATH_RULE_WORKSPACE, .below_is_free = true },
 	{ .path = "/tmp", .below_is_free = true },
 };
 
@@ -138,6 +136,91 @@ path_rule_jail(const char *text, char out[PATH_RULE_SIZE], const char *place,
 	return 0;
 }
 
+/* ---- the workspace ---- */
+
+/* Directories in which no workspace may be: the jail or the programs in it
+   need what is there. */
+static const char *const occupied[] = {
+	"/bin",	  "/boot",  "/dev",    "/etc",	"/lib",
+	"/lib32", "/lib64", "/libx32", "/proc", "/run",
+	"/sbin",  "/sys",   "/tmp",    "/usr",	"/var",
+};
+
+static bool
+is_place_byte(char c, bool is_first)
+{
+	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	    (c >= '0' && c <= '9') || c == '_')
+		return true;
+	return !is_first && (c == '.' || c == '-');
+}
+
+/* The path is written into /etc/passwd, the environment and instructions for
+   models, where other characters would have a meaning. */
+static bool
+has_only_plain_names(const char *path)
+{
+	for (const char *at = path; *at; at++)
+		if (*at != '/' && !is_place_byte(*at, at[-1] == '/'))
+			return false;
+	return true;
+}
+
+int
+path_rule_place(const char *text, char *out, const char *place,
+		struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+	char path[PATH_RULE_SIZE] = "";
+
+	if (path_rule_host(text, path, place, err) < 0)
+		return -1;
+	if (!strcmp(path, "/"))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: \"/\" is the root of the jail: choose a "
+			    "directory below it",
+			    place);
+	if (strlen(path) >= PATH_RULE_PLACE_SIZE)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: the path is longer than %d bytes", place,
+			    PATH_RULE_PLACE_SIZE - 1);
+	if (!has_only_plain_names(path))
+		return fail(
+			err, REMIT_E_INPUT,
+			"%s: each name in %s must consist of letters, "
+			"digits, \"_\", and after the first character \".\" "
+			"and \"-\"",
+			place, quote(shown, text));
+	for (size_t i = 0; i < ARRAY_LEN(occupied); i++)
+		if (path_lies_in(path, occupied[i]))
+			return fail(err, REMIT_E_INPUT,
+				    "%s: %s is in %s, which the jail needs "
+				    "itself: choose another path, such as "
+				    "/home/user, /mnt/data or /content",
+				    place, quote(shown, path), occupied[i]);
+	memcpy(out, path, strlen(path) + 1);
+	return 0;
+}
+
+const char *
+path_rule_inside(const struct policy *p, const char *path)
+{
+	if (path_lies_in(path, p->workspace))
+		return path + strlen(p->workspace);
+	for (size_t i = 0; i < p->workspace_aliases.count; i++)
+		if (path_lies_in(path, p->workspace_aliases.items[i]))
+			return path + strlen(p->workspace_aliases.items[i]);
+	return NULL;
+}
+
+bool
+path_rule_is_below_writable(const struct policy *p, const char *jail)
+{
+	return path_lies_in(jail, "/tmp") || path_rule_inside(p, jail);
+}
+
+/* ---- paths in it ---- */
+
 static bool
 has_long_name(const char *path)
 {
@@ -149,44 +232,52 @@ has_long_name(const char *path)
 	return false;
 }
 
-bool
-path_rule_is_below_writable(const char *jail)
+/* Checks a path below a directory whose own path has `above` bytes. *out is
+   without empty and "." components, and begins with a slash. */
+static int
+check_below(size_t above, const char *text, char out[PATH_RULE_SIZE],
+	    const char *place, struct remit_error *err)
 {
-	for (size_t i = 0; i < ARRAY_LEN(owned); i++)
-		if (owned[i].below_is_free && path_lies_in(jail, owned[i].path))
-			return true;
-	return false;
-}
-
-int
-path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
-		    const char *place, struct remit_error *err)
-{
-	static const char top[] = WORKSPACE "/";
 	char shown[QUOTE_SIZE];
 	char whole[2 * PATH_RULE_SIZE];
-	char path[PATH_RULE_SIZE];
 
 	if (!*text)
 		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
-	if (strnlen(text, PATH_RULE_SIZE) + sizeof(top) > PATH_RULE_SIZE)
+	if (strnlen(text, PATH_RULE_SIZE) + above + 2 > PATH_RULE_SIZE)
 		return fail_too_long(place, err);
-	snprintf(whole, sizeof(whole), "%s%s", *text == '/' ? "" : top, text);
-	path_tidy(whole, path);
-	if (has_dotdot(path))
+	snprintf(whole, sizeof(whole), "/%s", text);
+	path_tidy(whole, out);
+	if (has_dotdot(out))
 		return fail(err, REMIT_E_INPUT,
 			    "%s: %s contains \"..\": write the path without it",
 			    place, quote(shown, text));
-	if (strncmp(path, top, sizeof(top) - 1) != 0)
-		return fail(err, REMIT_E_INPUT,
-			    "%s: %s is not in the workspace: write a path "
-			    "relative to " WORKSPACE ", or one below it",
-			    place, quote(shown, text));
-	if (has_long_name(path))
+	if (has_long_name(out))
 		return fail(err, REMIT_E_INPUT,
 			    "%s: %s has a name of more than %d bytes", place,
 			    quote(shown, text), NAME_MAX);
-	memcpy(out, path + sizeof(top) - 1, strlen(path + sizeof(top) - 1) + 1);
+	return 0;
+}
+
+int
+path_rule_workspace(const struct policy *p, const char *text,
+		    char out[PATH_RULE_SIZE], const char *place,
+		    struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+	char path[PATH_RULE_SIZE] = "";
+	const char *rest = path;
+
+	if (check_below(strlen(p->workspace), text, path, place, err) < 0)
+		return -1;
+	if (*text == '/')
+		rest = path_rule_inside(p, path);
+	if (!rest || !*rest || !rest[1])
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s is not in the workspace: write a path "
+			    "relative to %s, or one below it",
+			    place, quote(shown, text), p->workspace);
+	rest++;
+	memcpy(out, rest, strlen(rest) + 1);
 	return 0;
 }
 
@@ -195,13 +286,23 @@ path_rule_below(const char *text, char out[PATH_RULE_SIZE], const char *place,
 		struct remit_error *err)
 {
 	char shown[QUOTE_SIZE];
+	char path[PATH_RULE_SIZE] = "";
 
 	if (*text == '/')
 		return fail(err, REMIT_E_INPUT,
 			    "%s: %s is absolute: write a path relative to the "
 			    "folder",
 			    place, quote(shown, text));
-	return path_rule_workspace(text, out, place, err);
+	if (check_below(sizeof(PATH_RULE_WORKSPACE), text, path, place, err) <
+	    0)
+		return -1;
+	if (!path[1])
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s names the folder itself: write a path "
+			    "below it",
+			    place, quote(shown, text));
+	memcpy(out, path + 1, strlen(path + 1) + 1);
+	return 0;
 }
 
 /* Resolves leading "." and ".." of *text by removing names from the end of

@@ -335,7 +335,7 @@ static struct request *
 next_request(struct notebook *n)
 {
 	json_t *all = json_object_get(n->x->json, "cells");
-	json_auto_t *doc = fusion_cell(json_array_get(all, n->at++));
+	json_auto_t *doc = fusion_cell(json_array_get(all, n->at++), n->x->key);
 	struct request *r = n->first;
 
 	n->first = NULL;

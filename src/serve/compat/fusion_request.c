@@ -5,8 +5,6 @@
 /* Longer times are not valid. */
 #define SECONDS_MAX 1e6
 #define CELLS_MAX   1000
-/* The path of the notebook, so that it finds modules among its files. */
-#define NOTEBOOK "/workspace/notebook.py"
 
 /* ---- members of both requests ---- */
 
@@ -138,10 +136,12 @@ fusion_read_code(const json_t *body, const struct key *key,
 
 /* ---- a notebook ---- */
 
+/* The notebook has a path, so that it finds modules among its files. */
 json_t *
-fusion_cell(json_t *code)
+fusion_cell(json_t *code, const struct key *key)
 {
-	return json_pack("{s:O, s:s}", "code", code, "name", NOTEBOOK);
+	return json_pack("{s:O, s:o}", "code", code, "name",
+			 json_sprintf("%s/notebook.py", key->policy.workspace));
 }
 
 static int
@@ -176,8 +176,8 @@ fusion_read_notebook(struct fusion_notebook *out, const json_t *body,
 	    parse_seconds(body, "cell_timeout", true, &n.cell_ms, err) < 0)
 		return -1;
 	n.session = json_object();
-	n.first =
-		fusion_cell(json_array_get(json_object_get(body, "cells"), 0));
+	n.first = fusion_cell(json_array_get(json_object_get(body, "cells"), 0),
+			      key);
 	if (!n.session || !n.first)
 		fail_memory(err, "notebook");
 	else if (parse_memory(n.session, body, key, err) == 0 &&

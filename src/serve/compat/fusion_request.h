@@ -30,6 +30,6 @@ int fusion_read_notebook(struct fusion_notebook *out, const json_t *body,
 void fusion_notebook_free(struct fusion_notebook *n);
 
 /* Returns a cell of a notebook, or NULL if memory is exhausted. */
-json_t *fusion_cell(json_t *code);
+json_t *fusion_cell(json_t *code, const struct key *key);
 
 #endif

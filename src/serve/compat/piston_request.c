@@ -281,7 +281,8 @@ file_json(const json_t *file, size_t i, struct remit_error *err)
 /* The first text file is the program; the others are placed in the same
    directory. */
 static int
-parse_files(json_t *doc, const json_t *given, struct remit_error *err)
+parse_files(json_t *doc, const json_t *given, const struct policy *p,
+	    struct remit_error *err)
 {
 	json_t *list = json_array(), *file, *made;
 	bool has_program = false;
@@ -298,7 +299,7 @@ parse_files(json_t *doc, const json_t *given, struct remit_error *err)
 					json_object_get(file, "content"));
 			json_object_set_new(
 				doc, "name",
-				json_sprintf("/workspace/%s",
+				json_sprintf("%s/%s", p->workspace,
 					     json_string_value(name)));
 			continue;
 		}
@@ -454,7 +455,7 @@ piston_read_request(const json_t *body, const struct key *key,
 	    check_compile_limits(body, err) < 0)
 		return NULL;
 	doc = json_object();
-	if (parse_files(doc, files, err) == 0 &&
+	if (parse_files(doc, files, &key->policy, err) == 0 &&
 	    parse_limits(doc, body, &key->policy, timeout_ms, err) == 0) {
 		json_object_set(doc, "stdin", json_object_get(body, "stdin"));
 		json_object_set(doc, "argv", json_object_get(body, "args"));

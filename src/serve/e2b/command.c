@@ -380,7 +380,8 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 	const json_t *process = json_object_get(message, "process");
 	bool reads = json_is_true(json_object_get(message, "stdin"));
 	struct e2b_job *j =
-		e2b_job_new(sb, CONTEXT, e2b_program_code(process, reads),
+		e2b_job_new(sb, CONTEXT,
+			    e2b_program_code(process, reads, &sb->names),
 			    json_object_get(process, "envs"));
 	struct subscriber *h = subscriber_new(x);
 	struct command *c = h ? command_new(x, sb, message) : NULL;

@@ -183,7 +183,7 @@ make_context(struct exchange *x, struct sandbox *sb)
 		return;
 	}
 	if (hosted_make_id(id, &err) < 0 ||
-	    !add_context(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
+	    !add_context(x, sb, id, cwd ? cwd : sb->names.items[0])) {
 		e2b_fail(x, 429, "a sandbox may have at most %d contexts",
 			 SANDBOX_CONTEXTS_MAX);
 		return;
@@ -196,7 +196,7 @@ make_context(struct exchange *x, struct sandbox *sb)
 	if (!c)
 		return;
 	c->is_new = true;
-	run_change(c, e2b_chdir_code(cwd), false);
+	run_change(c, e2b_chdir_code(cwd, &sb->names), false);
 }
 
 void

@@ -38,6 +38,10 @@ copy_sandbox(struct forking *f)
 		return NULL;
 	to->metadata = json_incref(from->metadata);
 	to->env = json_incref(from->env);
+	if (sandbox_set_names(to, &from->names) < 0) {
+		sandbox_unref(to);
+		return NULL;
+	}
 	to->cpus = from->cpus;
 	to->memory_bytes = from->memory_bytes;
 	to->disk_bytes = from->disk_bytes;

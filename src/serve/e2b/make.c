@@ -104,6 +104,10 @@ struct making {
 	struct hosted_options opt;
 	char *policy_text;
 	json_t *secrets; /* an object of strings */
+	/* With the workspace where the server's policy has it, in case it
+	   cannot be at /home/user here. NULL: policy_text is that. */
+	char *unmoved_text;
+	struct list unmoved_names;
 };
 
 static void
@@ -113,6 +117,8 @@ making_free(void *making)
 
 	sandbox_unref(m->sb);
 	free(m->policy_text);
+	free(m->unmoved_text);
+	list_free(&m->unmoved_names);
 	json_decref(m->secrets);
 	free(m);
 }
@@ -160,6 +166,50 @@ plan_policy(struct making *m, const json_t *body, struct policy *policy,
 		       : 0;
 }
 
+/* Lists all paths that lead to the workspace. In names that a client sends,
+   /home/user is one of them in any case. */
+static int
+list_names(struct list *out, const struct policy *p, struct remit_error *err)
+{
+	if (list_add(out, p->workspace) < 0 ||
+	    list_copy(out, &p->workspace_aliases) < 0 ||
+	    (!list_has(out, SANDBOX_HOME) && list_add(out, SANDBOX_HOME) < 0))
+		return fail_memory(err, "policy");
+	return 0;
+}
+
+static int
+place_workspace(struct making *m, struct policy *policy,
+		struct remit_error *err)
+{
+	own(list) struct list names = { 0 };
+
+	if (e2b_policy_can_move_home(policy)) {
+		if (list_names(&m->unmoved_names, policy, err) < 0 ||
+		    e2b_policy_move_home(policy, err) < 0)
+			return -1;
+		m->unmoved_text = m->policy_text;
+		m->policy_text = keys_policy_text(policy);
+		if (!m->policy_text)
+			return fail_memory(err, "policy");
+	}
+	if (list_names(&names, policy, err) < 0)
+		return -1;
+	return sandbox_set_names(m->sb, &names) < 0 ? fail_memory(err, "policy")
+						    : 0;
+}
+
+/* Returns false if the workspace was not moved. */
+static bool
+leave_workspace(struct making *m)
+{
+	if (!m->unmoved_text || sandbox_set_names(m->sb, &m->unmoved_names) < 0)
+		return false;
+	free(m->policy_text);
+	m->policy_text = take_ptr(&m->unmoved_text);
+	return true;
+}
+
 /* Fills the options of the hosted session. */
 static int
 plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
@@ -169,6 +219,7 @@ plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 	struct sandbox *sb = m->sb;
 
 	if (plan_policy(m, body, &policy, err) < 0 ||
+	    place_workspace(m, &policy, err) < 0 ||
 	    e2b_parse_life(body, &opt->life_ms, err) < 0 ||
 	    parse_strings(&sb->metadata, body, "metadata", err) < 0 ||
 	    parse_strings(&sb->env, body, "envVars", err) < 0)
@@ -270,6 +321,23 @@ drop_hosted(struct making *m)
 	hosted_unref(r);
 }
 
+/* Gives up something that sandboxes have only where it is possible. Returns
+   false if that cannot be the reason of the error. */
+static bool
+making_adapts(struct making *m, const struct remit_error *err)
+{
+	/* On a host that cannot fork sessions, sandboxes are made without
+	   it. */
+	if (m->opt.forkable && !strcmp(err->where, "forkable")) {
+		m->opt.forkable = false;
+		return true;
+	}
+	/* The server's interpreter may be in /home/user. */
+	return (!strcmp(err->where, fields[F_WORKSPACE].name) ||
+		!strcmp(err->where, fields[F_WORKSPACE_ALIASES].name)) &&
+	       leave_workspace(m);
+}
+
 static void
 making_on_made(void *user, struct remit_result *res,
 	       const struct remit_error *err)
@@ -278,10 +346,7 @@ making_on_made(void *user, struct remit_result *res,
 	struct remit_error again;
 
 	(void)res;
-	/* On a host that cannot fork sessions, sandboxes are made without
-	   it. */
-	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
-		m->opt.forkable = false;
+	if (err && making_adapts(m, err)) {
 		drop_hosted(m);
 		if (open_hosted(m, &made_events, m, &again) == 0)
 			return;
@@ -362,7 +427,11 @@ e2b_debug_sandbox(struct exchange *x)
 		return NULL;
 	}
 	snprintf(m->sb->id, sizeof(m->sb->id), SANDBOX_DEBUG_ID);
+	/* This sandbox is used before it is known whether it can be made, so
+	   it cannot be made in another way afterwards. */
 	if (plan_sandbox(m, body, &err) < 0 ||
+	    (m->unmoved_text && access(SANDBOX_HOME, F_OK) == 0 &&
+	     !leave_workspace(m) && fail_memory(&err, "policy") < 0) ||
 	    open_hosted(m, &nothing, NULL, &err) < 0) {
 		e2b_error(x, &err);
 	} else {

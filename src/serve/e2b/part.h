@@ -36,6 +36,9 @@ struct sandbox {
 	char token[2 * HOSTED_ID_SIZE];
 	json_t *metadata; /* an object of strings */
 	json_t *env;
+	/* The paths that lead to its workspace; the first is that of the
+	   jail. */
+	struct list names;
 	/* From its policy. */
 	uint64_t cpus, memory_bytes, disk_bytes;
 	bool may_start_programs, has_network;
@@ -89,6 +92,10 @@ void sandbox_unref(struct sandbox *sb);
 /* Returns a new sandbox without a hosted session and an id, or NULL if memory
    is exhausted. */
 struct sandbox *sandbox_new(struct key *key);
+/* Sets the names of the workspace, and the directory of the main context.
+   Called before the sandbox is in the table. Returns -1 if memory is
+   exhausted. */
+int sandbox_set_names(struct sandbox *sb, const struct list *names) must_check;
 /* Add a sandbox to the table; and remove it together with its hosted
    session. */
 void sandbox_add(struct exchange *x, struct sandbox *sb);

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file/path.h"
 #include "policy/rules/host_rule.h"
+#include "serve/e2b/request.h"
 
 /* How E2B writes "all traffic". */
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };
@@ -368,6 +370,64 @@ parse_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 			return fail(err, REMIT_E_INPUT,
 				    "network.rules: is not a host name");
 	}
+	return 0;
+}
+
+/* ---- the workspace ---- */
+
+static bool
+overlap(const char *a, const char *b)
+{
+	return path_lies_in(a, b) || path_lies_in(b, a);
+}
+
+static bool
+list_overlaps_home(const struct list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (overlap(l->items[i], SANDBOX_HOME))
+			return true;
+	return false;
+}
+
+static bool
+mounts_overlap_home(const struct policy *p)
+{
+	for (size_t i = 0; i < p->mounts.count; i++)
+		if (overlap(p->mounts.items[i].jail, SANDBOX_HOME))
+			return true;
+	return list_overlaps_home(&p->filesystem_read_roots) ||
+	       list_overlaps_home(&p->filesystem_write_roots);
+}
+
+bool
+e2b_policy_can_move_home(const struct policy *p)
+{
+	const struct list *aliases = &p->workspace_aliases;
+	bool is_alias = list_has(aliases, SANDBOX_HOME);
+
+	return tiers[p->tier].jailed && !tiers[p->tier].bare &&
+	       !overlap(p->workspace, SANDBOX_HOME) &&
+	       (is_alias || !list_overlaps_home(aliases)) &&
+	       aliases->count < FIELD_MAX_ENTRIES && !mounts_overlap_home(p);
+}
+
+/* The workspace and an alias of this name change places. */
+int
+e2b_policy_move_home(struct policy *p, struct remit_error *err)
+{
+	struct list *aliases = &p->workspace_aliases;
+	own(list) struct list old = *aliases;
+	own_mem char *before = p->workspace;
+
+	*aliases = (struct list){ 0 };
+	p->workspace = strdup(SANDBOX_HOME);
+	if (!p->workspace || list_add(aliases, before) < 0)
+		return fail_memory(err, "policy");
+	for (size_t i = 0; i < old.count; i++)
+		if (strcmp(old.items[i], SANDBOX_HOME) != 0 &&
+		    list_add(aliases, old.items[i]) < 0)
+			return fail_memory(err, "policy");
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file/path.h"
+
 const char *
 e2b_request_text(const json_t *body, const char *name)
 {
@@ -23,15 +25,17 @@ is_text_or_nothing(const json_t *body, const char *name)
 }
 
 char *
-e2b_path(const char *path)
+e2b_path(const char *path, const struct list *names)
 {
-	size_t home = strlen(SANDBOX_HOME);
 	char *out;
 
-	if (strncmp(path, SANDBOX_HOME, home) != 0 ||
-	    (path[home] && path[home] != '/'))
-		return strdup(*path ? path : ".");
-	return asprintf(&out, SANDBOX_WORK "%s", path + home) < 0 ? NULL : out;
+	for (size_t i = 0; i < names->count; i++)
+		if (path_lies_in(path, names->items[i]))
+			return asprintf(&out, "%s%s", names->items[0],
+					path + strlen(names->items[i])) < 0
+				       ? NULL
+				       : out;
+	return strdup(*path ? path : ".");
 }
 
 /* ---- code ---- */
@@ -105,9 +109,9 @@ e2b_context_problem(const json_t *body)
 }
 
 char *
-e2b_chdir_code(const char *cwd)
+e2b_chdir_code(const char *cwd, const struct list *names)
 {
-	own_mem char *path = e2b_path(cwd), *text = NULL;
+	own_mem char *path = e2b_path(cwd, names), *text = NULL;
 	json_auto_t *name = path ? json_string(path) : NULL;
 	char *code;
 
@@ -143,7 +147,8 @@ e2b_parse_variables(struct list *env, const json_t *object)
    interrupted, the program's whole process group is killed; after a normal
    exit, its background processes continue. */
 char *
-e2b_program_code(const json_t *process, bool reads)
+e2b_program_code(const json_t *process, bool reads,
+		 const struct list *names)
 {
 	static const char form[] =
 		"import json, os, subprocess\n"
@@ -158,7 +163,7 @@ e2b_program_code(const json_t *process, bool reads)
 		"program.returncode\n";
 	const char *cwd = json_string_value(json_object_get(process, "cwd"));
 	json_t *args = json_object_get(process, "args");
-	own_mem char *path = cwd ? e2b_path(cwd) : NULL, *text = NULL;
+	own_mem char *path = cwd ? e2b_path(cwd, names) : NULL, *text = NULL;
 	json_auto_t *argv = json_array(), *both = NULL, *quoted = NULL;
 	own_mem char *plain = NULL;
 	char *code;

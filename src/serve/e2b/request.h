@@ -11,10 +11,8 @@
 #include "base/buf.h"
 #include "base/list.h"
 
-/* The directory that relative names start from, as E2B calls it and as the jail
-   calls it. */
+/* The workspace, as E2B's clients call it. */
 #define SANDBOX_HOME "/home/user"
-#define SANDBOX_WORK "/workspace"
 
 /* The size of the header of each message in a stream: one byte of flags, four
    of length. */
@@ -27,8 +25,9 @@
 const char *e2b_request_text(const json_t *body, const char *name);
 
 /* Converts a file name to the jail's: a new string, or NULL if memory is
-   exhausted. */
-char *e2b_path(const char *path);
+   exhausted. `names` are the paths that lead to the workspace; the first is
+   that of the jail. */
+char *e2b_path(const char *path, const struct list *names);
 
 /* Return what is wrong with a request to run code or to make a context; NULL if
    it is valid. */
@@ -39,7 +38,7 @@ const char *e2b_context_problem(const json_t *body);
 char *e2b_dedent(const char *code);
 /* Returns a line of Python that changes to a directory, as a new string, or
    NULL if memory is exhausted. */
-char *e2b_chdir_code(const char *cwd);
+char *e2b_chdir_code(const char *cwd, const struct list *names);
 
 /* Adds the members of an object as "NAME=VALUE". Returns -1 if one is not a
    string, or if memory is exhausted. */
@@ -50,7 +49,8 @@ int e2b_parse_variables(struct list *env, const json_t *object) must_check;
    input (`reads`) or none, waits for it, and has its exit code as its value: a
    new string, or NULL if memory is exhausted. */
 bool e2b_is_program(const json_t *process);
-char *e2b_program_code(const json_t *process, bool reads);
+char *e2b_program_code(const json_t *process, bool reads,
+		       const struct list *names);
 
 /* Returns the message in a body that is a single envelope, or NULL if it is
    not. */

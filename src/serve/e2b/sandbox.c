@@ -51,6 +51,7 @@ sandbox_free(struct sandbox *sb)
 	pthread_mutex_destroy(&sb->metadata_lock);
 	json_decref(sb->metadata);
 	json_decref(sb->env);
+	list_free(&sb->names);
 	hosted_unref(sb->hosted);
 	free(sb);
 }
@@ -93,7 +94,7 @@ sandbox_new(struct key *key)
 
 	if (sb && hosted_make_id(one, &err) == 0 &&
 	    hosted_make_id(other, &err) == 0 &&
-	    context_add(sb, "main", SANDBOX_WORK)) {
+	    context_add(sb, "main", SANDBOX_HOME)) {
 		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
 		sb->refs = (struct refcount)REFCOUNT_INIT(1);
 		sb->key = key;
@@ -102,6 +103,24 @@ sandbox_new(struct key *key)
 	}
 	free(sb);
 	return NULL;
+}
+
+int
+sandbox_set_names(struct sandbox *sb, const struct list *names)
+{
+	own(list) struct list fresh = { 0 };
+	char *cwd = strdup(names->items[0]);
+
+	if (!cwd || list_copy(&fresh, names) < 0) {
+		free(cwd);
+		return -1;
+	}
+	free(sb->contexts->cwd);
+	sb->contexts->cwd = cwd;
+	list_free(&sb->names);
+	sb->names = fresh;
+	fresh = (struct list){ 0 };
+	return 0;
 }
 
 /* ---- the table ---- */

@@ -227,12 +227,12 @@ delete_file(struct exchange *x)
 }
 
 static const struct route_query names[] = {
-	{ "path", "string", "relative to /workspace, or absolute", true },
+	{ "path", "string", "relative to the workspace, or absolute", true },
 	{ 0 },
 };
 
 static const struct route_query reads[] = {
-	{ "path", "string", "relative to /workspace, or absolute", true },
+	{ "path", "string", "relative to the workspace, or absolute", true },
 	{ "list", "integer", "list a folder to this depth", false },
 	{ "offset", "integer", "where to begin, in bytes", false },
 	{ "length", "integer", "how many bytes to read", false },

@@ -316,7 +316,7 @@ def test_execution_streams_its_lines(served):
 
 def test_notebook_lines_run(one):
     with boxed(one) as box:
-        assert "".join(line["text"] for line in of(box.execute("    !pwd\n    %cd /tmp\n"), "stdout")) == "/workspace\n/tmp\n"
+        assert "".join(line["text"] for line in of(box.execute("    !pwd\n    %cd /tmp\n"), "stdout")) == "/home/user\n/tmp\n"
         assert of(box.execute("%%bash\necho $((6 * 7))"), "stdout")[0]["text"] == "42\n"
         shown = of(box.execute("from IPython.display import display, HTML\ndisplay(HTML('<b>'))"), "result")
         assert [line.get("html") for line in shown] == ["<b>"]
@@ -521,10 +521,10 @@ def test_files_are_uploaded_and_read(served):
     with boxed(served) as box:
         bytes_of_it = bytes(range(256)) * 1000
         status, _, text = box.request("POST", "/files?path=a/b.bin&username=user", *form(("ignored", bytes_of_it)))
-        assert (status, json.loads(text)) == (200, [{"name": "b.bin", "type": "file", "path": "/workspace/a/b.bin"}])
+        assert (status, json.loads(text)) == (200, [{"name": "b.bin", "type": "file", "path": "/home/user/a/b.bin"}])
         assert box.request("GET", "/files?path=/home/user/a/b.bin")[2] == bytes_of_it
         status, _, text = box.request("POST", "/files", *form(("one", b"1"), ("d/two", b"")))
-        assert [f["path"] for f in json.loads(text)] == ["/workspace/one", "/workspace/d/two"]
+        assert [f["path"] for f in json.loads(text)] == ["/home/user/one", "/home/user/d/two"]
         assert box.request("POST", "/files?path=raw", b"raw", {"Content-Type": "application/octet-stream"})[0] == 200
         assert of(box.execute("print(open('raw').read(), open('one').read())"), "stdout")[0]["text"] == "raw 1\n"
         assert box.request("GET", "/files?path=nope")[0] == 404
@@ -644,14 +644,14 @@ def test_filesystem_service_handles_its_requests(served):
             return box.json("POST", f"/filesystem.Filesystem/{name}", message, status=status)
 
         made = call("MakeDir", path="d/e")["entry"]
-        assert made["type"] == "FILE_TYPE_DIRECTORY" and made["path"] == "/workspace/d/e" and made["permissions"] == "drwxr-xr-x"
+        assert made["type"] == "FILE_TYPE_DIRECTORY" and made["path"] == "/home/user/d/e" and made["permissions"] == "drwxr-xr-x"
         assert call("MakeDir", 409, path="d/e")["code"] == "already_exists"
         box.request("POST", "/files?path=d/f", *form(("x", b"12345")))
         file = call("Stat", path="/home/user/d/f")["entry"]
         assert (file["size"], file["name"], file["type"]) == ("5", "f", "FILE_TYPE_FILE"), file
         assert [e["name"] for e in call("ListDir", path="/home/user", depth=2)["entries"]] == ["d", "e", "f"]
         assert [e["name"] for e in call("ListDir", path="/home/user")["entries"]] == ["d"]
-        assert call("Move", source="d/f", destination="new/g")["entry"]["path"] == "/workspace/new/g"
+        assert call("Move", source="d/f", destination="new/g")["entry"]["path"] == "/home/user/new/g"
         assert call("Remove", path="d") == {} == call("Remove", path="d")
         assert call("Stat", 404, path="d")["code"] == "not_found"
         assert call("Move", 404, source="d", destination="x")["code"] == "not_found"
@@ -668,9 +668,9 @@ def test_link_is_described_by_its_target(served):
             return box.json("POST", "/filesystem.Filesystem/Stat", {"path": path})["entry"]
 
         link = stat("d/l")
-        assert (link["type"], link["symlinkTarget"], link["isSymlink"]) == ("FILE_TYPE_FILE", "/workspace/d/f", True)
-        assert (link["mode"], link["permissions"], link["path"]) == (0o640, "Lrwxrwxrwx", "/workspace/d/l")
-        assert (stat("e")["type"], stat("e")["symlinkTarget"]) == ("FILE_TYPE_DIRECTORY", "/workspace/d")
+        assert (link["type"], link["symlinkTarget"], link["isSymlink"]) == ("FILE_TYPE_FILE", "/home/user/d/f", True)
+        assert (link["mode"], link["permissions"], link["path"]) == (0o640, "Lrwxrwxrwx", "/home/user/d/l")
+        assert (stat("e")["type"], stat("e")["symlinkTarget"]) == ("FILE_TYPE_DIRECTORY", "/home/user/d")
         assert (stat("n")["type"], stat("n")["symlinkTarget"], stat("n")["mode"]) == ("FILE_TYPE_UNSPECIFIED", "nowhere", 0)
         assert "symlinkTarget" not in stat("d/f") and "isSymlink" not in stat("d/f")
         found = {e["name"]: e["type"] for e in box.json("POST", "/filesystem.Filesystem/ListDir", {"path": "."})["entries"]}
@@ -898,7 +898,7 @@ def test_events_include_entries_on_request(one):
             return box.json("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})["events"]
 
         entry = stat(box, "d/new")
-        assert entry["path"] == "/workspace/d/new" and entry["metadata"] == {"a": "b"}
+        assert entry["path"] == "/home/user/d/new" and entry["metadata"] == {"a": "b"}
         wanted = [
             {"name": "new", "type": "EVENT_TYPE_CREATE", "entry": entry},
             {"name": "new", "type": "EVENT_TYPE_WRITE", "entry": entry},

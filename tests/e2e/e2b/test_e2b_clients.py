@@ -69,8 +69,8 @@ def test_npm_client_works(served):
     assert seen["state"] == ["41", 4]
     assert seen["chart"] == [2, True, "bar", 2, "last"]
     assert seen["contexts"] == [["/tmp\n"], "NameError", True] and seen["removed"] == 1
-    assert seen["files"] == ["some text", [0, 255], [["a.txt", "file"], ["b", "file"], ["c", "file"]], False, True, "/workspace/new/z", False, True, "FileNotFoundError"]
-    assert {k: seen["command"][k] for k in ("exitCode", "stdout", "stderr")} == {"exitCode": 0, "stdout": "out\n/workspace\n", "stderr": "err\n"}
+    assert seen["files"] == ["some text", [0, 255], [["a.txt", "file"], ["b", "file"], ["c", "file"]], False, True, "/home/user/new/z", False, True, "FileNotFoundError"]
+    assert {k: seen["command"][k] for k in ("exitCode", "stdout", "stderr")} == {"exitCode": 0, "stdout": "out\n/home/user\n", "stderr": "err\n"}
     assert seen["exit"] == ["CommandExitError", 3] and seen["late"] == "TimeoutError"
     assert (seen["interrupted"], seen["after"], seen["again"]) == ("TimeoutError", "42", "41")
     assert seen["listed"] == [True] and seen["info"] == ["running", True]
@@ -113,7 +113,7 @@ def test_npm_client_runs_commands_and_watches_folders(one):
     events, missing = seen["watched"]
     assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
     assert missing == "FileNotFoundError"
-    assert seen["files"] == ["/workspace/w/deep", "packed"]
+    assert seen["files"] == ["/home/user/w/deep", "packed"]
     assert seen["pages"] == [2, 1] and seen["life"] == [True, True, []] and seen["end"] == [True, "SandboxNotFoundError", 1]
     one.wait_for_no_hosted_sessions()
 
@@ -131,8 +131,8 @@ def test_pypi_client_runs_commands_and_watches_folders(one):
     assert seen["watch_errors"] == ["FileNotFoundException", "InvalidArgumentException", "SandboxException"]
     assert seen["streamed"] == [["streamed", "create"], ["streamed", "write"]]
     assert seen["labels"] == [{"author": "me"}, {"author": "me"}, {"author": "me"}, "packed"]
-    assert seen["link"] == ["symlink", "/workspace/l/a", "nowhere"]
-    assert seen["described"] == [["b", "create", "/workspace/l/b", 1], ["b", "write", "/workspace/l/b", 1]]
+    assert seen["link"] == ["symlink", "/home/user/l/a", "nowhere"]
+    assert seen["described"] == [["b", "create", "/home/user/l/b", 1], ["b", "write", "/home/user/l/b", 1]]
     assert seen["templates"] == [True, False] and seen["extended"]
     assert "only template" in seen["refused"][0][1] and seen["refused"][1][0] == "AuthenticationException", seen["refused"]
     assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]

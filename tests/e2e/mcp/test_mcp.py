@@ -294,6 +294,18 @@ def test_session_files_are_written_and_read(peer):
         assert content[kind] == value, content
 
 
+def test_files_are_where_policy_wants_workspace(peer):
+    p = peer("--workspace", "/home/user", "--workspace-alias", "/workspace")
+    made = p.output_of("write_file", session="new", path="/workspace/a", text="x")
+    s = made.pop("session")
+    assert made == {"path": "/home/user/a", "size": 1}
+    for path in ("a", "/home/user/a", "/workspace/a"):
+        assert p.output_of("read_file", session=s, path=path)["path"] == "/home/user/a"
+    assert p.run("import os; [os.getcwd(), open('/home/user/a').read()]", session=s)["value"] == "['/home/user', 'x']"
+    assert [f["path"] for f in p.output_of("list_files", session=s)["files"]] == ["/home/user/a"]
+    assert "current folder, `/home/user`" in json.dumps(p.request("tools/list")) + json.dumps(p.hello)
+
+
 def test_jail_decides_which_files_are_accessible(peer, remit):
     p = peer()
     s = p.run("import os\nos.symlink('/proc/self/environ', 'link')", session="new")["session"]

@@ -162,6 +162,15 @@ def piston(served, code: str, status: int = 200, **more) -> dict:
     return served.json("POST", "/api/v2/execute", {"language": "python", "version": "*", "files": [{"content": code}], **more}, status=status)
 
 
+def test_modules_among_files_are_found_wherever_workspace_is(stage):
+    with serve(make_remit(users()[-1], stage), "--workspace", "/home/user") as other:
+        files = [{"name": "main.py", "content": "import helper, os\nprint(helper.x, __file__, os.getcwd())"}, {"name": "helper.py", "content": "x = 7"}]
+        run = other.json("POST", "/api/v2/execute", {"language": "python", "version": "*", "files": files})["run"]
+        assert run["stdout"] == "7 /home/user/main.py /home/user\n", run
+        got = notebook(other, "import helper\nhelper.x", "open('/home/user/out', 'w').write('o')", files={"helper.py": base64.b64encode(b"x = 7").decode()}, fetch_files=["out"])
+        assert got["status"] == "Success" and base64.b64decode(got["files"]["out"]) == b"o", got
+
+
 def test_piston_runs_code(served):
     for path in ("/api/v2", "/api/v2/piston"):
         (runtime,) = served.json("GET", f"{path}/runtimes")

@@ -111,6 +111,18 @@ def test_host_folders_can_be_read_and_mounted(tmp_path):
     assert [(c.path, c.kind) for c in r.changes] == [("/d/y", "created")]
 
 
+def test_paths_that_models_write_work_where_the_workspace_is(tmp_path):
+    code = "import pandas_free as p; p.save('/mnt/data/report.csv', open('/home/user/in.csv').read())"
+    inputs = {"/mnt/data/pandas_free.py": "def save(path, text): open(path, 'w').write(text)", "in.csv": "1,2"}
+    r = remit.run(
+        f"import sys; sys.path.insert(0, '.'); {code}", inputs=inputs, workspace=pathlib.Path("/mnt/data"), workspace_alias=["/home/user"],
+        export=["/mnt/data/*.csv"], artifacts=tmp_path / "out",
+    )  # fmt: skip
+    assert r.ok and sorted(a.path for a in r.artifacts) == ["in.csv", "report.csv"], r
+    assert (tmp_path / "out" / "report.csv").read_text() == "1,2"
+    assert {row.field: row.value for row in r.enforcement}["workspace"] == "/mnt/data"
+
+
 def test_invalid_utf_8_output_is_kept_as_bytes():
     r = remit.run("import sys; sys.stdout.buffer.write(b'a\\xffb')")
     assert r.stdout_bytes == b"a\xffb" and r.stdout == "a�b"

@@ -35,6 +35,12 @@ def test_cells_share_variables_and_files():
     assert sandbox.close() is None
 
 
+def test_workspace_is_where_the_policy_wants_it():
+    with remit.Sandbox(timeout=60, workspace="/home/user", workspace_alias=["/workspace"]) as sandbox:
+        assert sandbox.run("open('/home/user/f', 'w').write('kept')").ok
+        assert sandbox.run("import os; [os.getcwd(), open('/workspace/f').read()]").value.json == ["/home/user", "kept"]
+
+
 def test_artifacts_are_exported_on_close(tmp_path):
     sandbox = remit.Sandbox(export=["*.txt"], artifacts=tmp_path / "out")
     sandbox.run("open('a.txt', 'w').write('1')")

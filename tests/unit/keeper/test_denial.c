@@ -183,8 +183,15 @@ static struct plan_mount mounts[] = {
 	{ .host = "/x", .jail = "/workspace/x", .field = F_MOUNTS },
 };
 
+static char workspace[] = "/workspace", alias[] = "/mnt/data";
+static char *aliases[] = { alias, NULL };
+static const struct policy policy = {
+	.workspace = workspace,
+	.workspace_aliases = { .items = aliases, .count = 1 },
+};
 static const struct plan plan = {
 	.tier = TIER_LOCAL,
+	.policy = &policy,
 	.mounts = mounts,
 	.mount_count = 3,
 };
@@ -220,13 +227,16 @@ missing_file_in_a_root_is_not_a_denial(void **state)
 	static const char *const ordinary[] = {
 		"/data/none", "/usr/lib/none", "/workspace/none",
 		"/tmp/a/b",   "/workspace",    "/workspace/x/none",
+		"/mnt/data",  "/mnt/data/a",   "/mnt/data/x/none",
 	};
 	struct denial d;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ordinary); i++)
 		assert_false(denial_of_path(&d, ordinary[i], ENOENT, &plan));
+	assert_true(denial_of_path(&d, "/mnt/database", ENOENT, &plan));
 	/* Errors on the code's own files are not denials. */
+	assert_false(denial_of_path(&d, "/mnt/data/a", EACCES, &plan));
 	assert_false(denial_of_path(&d, "/workspace/a", EACCES, &plan));
 	assert_false(denial_of_path(&d, "relative", EACCES, &plan));
 	assert_false(denial_of_path(&d, "", EACCES, &plan));

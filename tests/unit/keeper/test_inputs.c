@@ -14,15 +14,30 @@
 
 #define MANY (UINT64_C(1) << 40)
 
+static char usual[] = "/workspace", home[] = "/home/user", data[] = "/mnt/data";
+static char *aliases[] = { usual, data, NULL };
+static const struct policy usual_policy = { .workspace = usual };
+static const struct policy home_policy = {
+	.workspace = home,
+	.workspace_aliases = { .items = aliases, .count = 2 },
+};
+
 static int
-begin(struct inputs *in, const char *path, uint64_t size, uint64_t max,
-      struct remit_error *err)
+begin_at(const struct policy *policy, struct inputs *in, const char *path,
+	 uint64_t size, uint64_t max, struct remit_error *err)
 {
 	own(buf) struct buf b = BUF_INIT(16 * 1024);
 	const struct file_head h = { path, size };
 
 	assert_int_equal(file_head_write(&b, &h), 0);
-	return inputs_begin(in, b.data, b.len, max, err);
+	return inputs_begin(in, policy, b.data, b.len, max, err);
+}
+
+static int
+begin(struct inputs *in, const char *path, uint64_t size, uint64_t max,
+      struct remit_error *err)
+{
+	return begin_at(&usual_policy, in, path, size, max, err);
 }
 
 static void
@@ -55,6 +70,42 @@ paths_must_be_in_the_workspace(void **state)
 		struct remit_error err;
 
 		if (begin(&in, rows[i].path, 0, 0, &err) < 0) {
+			assert_null(rows[i].becomes);
+			assert_int_equal(err.code, REMIT_E_INPUT);
+			continue;
+		}
+		assert_non_null(rows[i].becomes);
+		assert_string_equal(in.paths.items[0], rows[i].becomes);
+	}
+}
+
+static void
+paths_may_name_the_workspace_where_the_policy_has_it(void **state)
+{
+	static const struct {
+		const char *path, *becomes; /* NULL: refused */
+	} rows[] = {
+		{ "a", "a" },
+		{ "/home/user/a", "a" },
+		{ "/workspace/in/a", "in/a" },
+		{ "//mnt/./data//a", "a" },
+		{ "home/user/a", "home/user/a" },
+		{ "/home/user", NULL },
+		{ "/home/user/.", NULL },
+		{ "/workspace/", NULL },
+		{ "/home/username/a", NULL },
+		{ "/home/a", NULL },
+		{ "/mnt/a", NULL },
+		{ "/home/user/../a", NULL },
+		{ "/workspace/../home/user/a", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(inputs) struct inputs in = INPUTS_INIT;
+		struct remit_error err;
+
+		if (begin_at(&home_policy, &in, rows[i].path, 0, 0, &err) < 0) {
 			assert_null(rows[i].becomes);
 			assert_int_equal(err.code, REMIT_E_INPUT);
 			continue;
@@ -224,6 +275,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_must_be_in_the_workspace),
+		cmocka_unit_test(
+			paths_may_name_the_workspace_where_the_policy_has_it),
 		cmocka_unit_test(long_names_are_refused),
 		cmocka_unit_test(paths_must_not_collide),
 		cmocka_unit_test(sizes_must_match_the_head_and_the_limit),

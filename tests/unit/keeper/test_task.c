@@ -248,6 +248,29 @@ environment_is_fixed_and_independent_of_the_caller(void **state)
 }
 
 static void
+workspace_of_the_policy_is_home_and_has_its_names(void **state)
+{
+	own(told) struct told usual = ordinary();
+	own(told) struct told t = ordinary();
+	struct remit_error err;
+
+	(void)state;
+	write_task(&usual);
+	has(&usual, "workspace", "/workspace");
+	assert_int_equal(count(&usual, "workspace", NULL), 1);
+	assert_int_equal(field_set_text(&t.policy, &fields[F_WORKSPACE],
+					"/home/user", &err),
+			 0);
+	assert_int_equal(field_set_text(&t.policy, &fields[F_WORKSPACE_ALIASES],
+					"/mnt/data", &err),
+			 0);
+	write_task(&t);
+	has(&t, "env", "HOME=/home/user");
+	has(&t, "workspace", "/home/user");
+	has(&t, "workspace", "/mnt/data");
+}
+
+static void
 path_leads_to_the_interpreter_only_if_programs_are_allowed(void **state)
 {
 	own(told) struct told t = ordinary();
@@ -356,6 +379,8 @@ main(void)
 #endif
 		cmocka_unit_test(
 			environment_is_fixed_and_independent_of_the_caller),
+		cmocka_unit_test(
+			workspace_of_the_policy_is_home_and_has_its_names),
 		cmocka_unit_test(
 			path_leads_to_the_interpreter_only_if_programs_are_allowed),
 		cmocka_unit_test(

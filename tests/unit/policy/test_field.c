@@ -112,7 +112,8 @@ landlock_tier_has_no_namespace_and_no_private_file_system(void **state)
 		assert_int_equal(kept & missing, 0);
 		if (!fields[i].setting && i != F_DISK_BYTES && i != F_FILES &&
 		    i != F_COMMIT_NAMES && i != F_NETWORK_ALLOW &&
-		    i != F_CREDENTIALS && i != F_BRANCHES)
+		    i != F_CREDENTIALS && i != F_BRANCHES && i != F_WORKSPACE &&
+		    i != F_WORKSPACE_ALIASES)
 			assert_int_not_equal(kept, 0);
 	}
 }
@@ -473,6 +474,155 @@ a_path_is_at_most_4095_bytes_long(void **state)
 	set(&p, &fields[F_FILESYSTEM_READ_ROOTS], path);
 }
 
+/* Tries a path as the workspace and as an alias of it. Returns the tidy path,
+   or "" after a refusal. */
+static const char *
+try_place(const char *text, bool json)
+{
+	static char out[256];
+	own(policy) struct policy p;
+	const struct field *one = &fields[F_WORKSPACE];
+	const struct field *many = &fields[F_WORKSPACE_ALIASES];
+	json_auto_t *value = json_string(text);
+	json_auto_t *list = json_pack("[O]", value);
+	struct remit_error err, other;
+	bool is_taken, is_alias_taken;
+
+	assert_int_equal(policy_init(&p), 0);
+	is_taken = (json ? field_set_json(&p, one, value, &err)
+			 : field_set_text(&p, one, text, &err)) == 0;
+	is_alias_taken = (json ? field_set_json(&p, many, list, &other)
+			       : field_set_text(&p, many, text, &other)) == 0;
+	assert_int_equal(is_taken, is_alias_taken);
+	if (!is_taken) {
+		assert_int_equal(err.code, REMIT_E_INPUT);
+		assert_string_equal(err.where, "workspace");
+		assert_string_equal(other.where, "workspace_aliases");
+		return "";
+	}
+	assert_string_equal(p.workspace, p.workspace_aliases.items[0]);
+	snprintf(out, sizeof(out), "%s", p.workspace);
+	return out;
+}
+
+static void
+a_workspace_may_be_where_models_look_for_it(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "/workspace", "/workspace" },
+		{ "/home/user", "/home/user" },
+		{ "/mnt/data", "/mnt/data" },
+		{ "/content", "/content" },
+		{ "/home/user/", "/home/user" },
+		{ "//home///user//", "/home/user" },
+		{ "/./home/./user/.", "/home/user" },
+		{ "/a.b-c_1/D", "/a.b-c_1/D" },
+		{ "/tmpfs", "/tmpfs" },
+		{ "/usrx/y", "/usrx/y" },
+		{ "/home", "/home" },
+		{ "/root", "/root" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_string_equal(try_place(rows[i][0], false), rows[i][1]);
+		assert_string_equal(try_place(rows[i][0], true), rows[i][1]);
+	}
+}
+
+static void
+a_workspace_is_not_where_the_jail_needs_the_place(void **state)
+{
+	static const char *const rows[] = {
+		"/",
+		"//",
+		"/.",
+		"/./",
+		"/..",
+		"/../",
+		"",
+		".",
+		"..",
+		"x",
+		"home/user",
+		"./x",
+		"../x",
+		"~",
+		"/proc",
+		"/proc/self",
+		"/dev",
+		"/dev/shm",
+		"/dev/shm/x",
+		"/sys",
+		"/etc",
+		"/etc/x",
+		"//etc//x",
+		"/./etc/x",
+		"/usr",
+		"/usr/",
+		"/usr/lib/x",
+		"/bin",
+		"/sbin",
+		"/lib",
+		"/lib64/x",
+		"/boot",
+		"/run",
+		"/var/x",
+		"/tmp",
+		"/tmp/x",
+		"/.remit",
+		"/.remit/lib",
+		"/workspace/../etc",
+		"/workspace/..",
+		"/home/user/../../etc",
+		"/home/../home/user",
+		"/.sentinel",
+		"/home/.x",
+		"/home/-x",
+		"/a:b",
+		"/a\nroot::0:0::/:",
+		"/a b",
+		"/a\tb",
+		"/a\x01",
+		"/a\x7f",
+		"/a`b`",
+		"/a'b",
+		"/a\"b",
+		"/a\\b",
+		"/a*",
+		"/a%s",
+		"/$HOME",
+		"/\xc3\xa4",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (int json = 0; json < 2; json++)
+			if (*try_place(rows[i], json))
+				fail_msg("%s was taken", rows[i]);
+}
+
+static void
+the_path_of_a_workspace_is_at_most_255_bytes_long(void **state)
+{
+	char path[4200];
+
+	(void)state;
+	memset(path, 'a', sizeof(path));
+	path[0] = '/';
+	path[255] = '\0';
+	assert_string_equal(try_place(path, false), path);
+	path[255] = 'a';
+	path[256] = '\0';
+	assert_string_equal(try_place(path, false), "");
+	path[256] = 'a';
+	path[4096] = '\0';
+	assert_string_equal(try_place(path, true), "");
+	path[4096] = 'a';
+	path[4199] = '\0';
+	assert_string_equal(try_place(path, true), "");
+}
+
 static void
 a_list_has_at_most_256_entries(void **state)
 {
@@ -626,6 +776,11 @@ main(void)
 		cmocka_unit_test(
 			a_relative_path_of_a_flag_starts_at_the_current_directory),
 		cmocka_unit_test(a_path_is_at_most_4095_bytes_long),
+		cmocka_unit_test(a_workspace_may_be_where_models_look_for_it),
+		cmocka_unit_test(
+			a_workspace_is_not_where_the_jail_needs_the_place),
+		cmocka_unit_test(
+			the_path_of_a_workspace_is_at_most_255_bytes_long),
 		cmocka_unit_test(a_list_has_at_most_256_entries),
 		cmocka_unit_test(a_text_is_at_most_64_kib_and_not_empty),
 		cmocka_unit_test(

@@ -93,6 +93,7 @@ every_field_has_its_flag(void **state)
 		assert_int_equal(policy_init(&p), 0);
 		snprintf(arg, sizeof(arg), "--%s=%s", f->short_name,
 			 f->type == FIELD_CHOICE ? f->choices[1]
+			 : f->path_rule		 ? "/x"
 						 : texts[f->type]);
 		take(&p, arg);
 		assert_false(field_is_default(&p, f));

@@ -163,6 +163,10 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			set(&t, "allow-host", "10.0.0.1:80:plain");
 		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
 			set(&t, "credential", "10.0.0.1:X-Key=env:KEY");
+		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
+			set(&t, "workspace", "/home/user");
+		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
+			set(&t, "workspace-alias", "/workspace");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "package", "pandas");
 		accepted(&t);
@@ -177,7 +181,9 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			     tiers[built_tiers[k]].bare) ||
 			    (i == F_PACKAGES && !tiers[built_tiers[k]].jailed))
 				assert_false(r->present);
-			else if (i == F_CREDENTIALS && !kept)
+			else if ((i == F_CREDENTIALS || i == F_WORKSPACE ||
+				  i == F_WORKSPACE_ALIASES) &&
+				 !kept)
 				assert_false(r->present);
 			else if (i == F_BRANCHES)
 				assert_false(r->present);

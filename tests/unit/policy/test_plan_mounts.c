@@ -221,6 +221,167 @@ directory_at_a_link_of_the_interpreter_is_refused_with_its_target(void **state)
 	}
 }
 
+/* ---- the workspace ---- */
+
+static void
+workspace_that_collides_is_refused_by_field(void **state)
+{
+	static const struct places rows[] = {
+		/* below or at something mounted */
+		{ { "workspace", "read" },
+		  { "/data", "/data" },
+		  "workspace",
+		  "/data is mounted in the jail" },
+		{ { "workspace", "read" },
+		  { "/data/x", "/data" },
+		  "workspace",
+		  "/data is mounted in the jail" },
+		{ { "workspace", "mount" },
+		  { "/home/user", "/srv:/home:overlay" },
+		  "workspace",
+		  "/home is mounted in the jail" },
+		{ { "workspace-alias", "write" },
+		  { "/data", "/data" },
+		  "workspace_aliases",
+		  "/data is mounted in the jail" },
+		{ { "workspace-alias", "read" },
+		  { "/data/x", "/data" },
+		  "workspace_aliases",
+		  "/data is mounted in the jail" },
+		/* at, below or above the interpreter */
+		{ { "workspace", NULL },
+		  { "/opt", NULL },
+		  "workspace",
+		  "/opt/venv, which the programs in it need" },
+		{ { "workspace", NULL },
+		  { "/opt/venv", NULL },
+		  "workspace",
+		  "/opt/venv, which" },
+		{ { "workspace", NULL },
+		  { "/opt/venv/x", NULL },
+		  "workspace",
+		  "/opt/venv, which" },
+		{ { "workspace-alias", NULL },
+		  { "/opt", NULL },
+		  "workspace_aliases",
+		  "/opt/venv, which" },
+		/* two names of one directory */
+		{ { "workspace-alias", NULL },
+		  { "/workspace", NULL },
+		  "workspace_aliases",
+		  "/workspace and /workspace both" },
+		{ { "workspace-alias", NULL },
+		  { "/workspace/x", NULL },
+		  "workspace_aliases",
+		  "both lead to" },
+		{ { "workspace", "workspace-alias" },
+		  { "/home/user", "/home" },
+		  "workspace_aliases",
+		  "/home and /home/user both" },
+		{ { "workspace-alias", "workspace-alias" },
+		  { "/a", "/a" },
+		  "workspace_aliases",
+		  "/a and /a both" },
+		{ { "workspace-alias", "workspace-alias" },
+		  { "/a", "/a/b" },
+		  "workspace_aliases",
+		  "both lead to" },
+		{ { "workspace-alias", "workspace-alias" },
+		  { "/a/b", "/a" },
+		  "workspace_aliases",
+		  "both lead to" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = with_places(&rows[i]);
+
+		refused(&t, rows[i].field, rows[i].words);
+	}
+}
+
+static void
+what_is_mounted_below_an_alias_is_mounted_in_the_workspace(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "workspace", "/home/user");
+	set(&t, "workspace-alias", "/workspace");
+	set(&t, "mount", "/srv/a:/workspace/a");
+	set(&t, "mount", "/srv/b:/home/user/b");
+	set(&t, "mount", "/srv/c:/workspaces/c");
+	accepted(&t);
+	has_mount(&t, 2, "/srv/a", "/home/user/a", false, F_MOUNTS);
+	has_mount(&t, 3, "/srv/b", "/home/user/b", false, F_MOUNTS);
+	has_mount(&t, 4, "/srv/c", "/workspaces/c", false, F_MOUNTS);
+	kept_by(&t, F_WORKSPACE, MECH(MOUNT_NAMESPACE));
+	kept_by(&t, F_WORKSPACE_ALIASES, MECH(MOUNT_NAMESPACE));
+	assert_non_null(
+		strstr(row(&t, F_MOUNTS)->note,
+		       "below /home/user/b is prevented by the mount alone"));
+	/* Both paths are one place. */
+	set(&t, "mount", "/srv/d:/home/user/a");
+	refused(&t, "mounts", "/home/user/a is inside /home/user/a");
+}
+
+static void
+workspace_at_its_usual_place_is_no_promise(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	accepted(&t);
+	assert_false(row(&t, F_WORKSPACE)->present);
+	assert_false(row(&t, F_WORKSPACE_ALIASES)->present);
+}
+
+static void
+workspace_has_at_most_16_aliases(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	for (int i = 0; i < PLAN_ALIASES_MAX; i++) {
+		char path[16];
+
+		snprintf(path, sizeof(path), "/a%d", i);
+		set(&t, "workspace-alias", path);
+	}
+	accepted(&t);
+	set(&t, "workspace-alias", "/b");
+	refused(&t, "workspace_aliases", "at most 16");
+}
+
+static void
+workspace_elsewhere_needs_namespaces(void **state)
+{
+	static const struct {
+		enum tier tier;
+		const char *words;
+	} rows[] = {
+		{ TIER_UNSAFE, "has no workspace" },
+		{ TIER_LANDLOCK, "does not support it" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial one = ordinary();
+		own(trial) struct trial other = ordinary();
+
+		set(&one, "workspace", "/mnt/data");
+		set(&other, "workspace-alias", "/mnt/data");
+		one.policy.tier = other.policy.tier = rows[i].tier;
+		one.policy.processes = other.policy.processes =
+			POLICY_UNLIMITED;
+		one.policy.disk_bytes = other.policy.disk_bytes =
+			POLICY_UNLIMITED;
+		one.policy.files = other.policy.files = POLICY_UNLIMITED;
+		refused(&one, "workspace", rows[i].words);
+		refused(&other, "workspace_aliases", rows[i].words);
+	}
+}
+
 /* Paths of the runtime that are not mounted do not conflict. */
 static void
 granted_subprocesses_reserve_their_paths(void **state)
@@ -416,6 +577,12 @@ main(void)
 			directories_next_to_or_around_the_runtime_are_accepted),
 		cmocka_unit_test(
 			directory_at_a_link_of_the_interpreter_is_refused_with_its_target),
+		cmocka_unit_test(workspace_that_collides_is_refused_by_field),
+		cmocka_unit_test(
+			what_is_mounted_below_an_alias_is_mounted_in_the_workspace),
+		cmocka_unit_test(workspace_at_its_usual_place_is_no_promise),
+		cmocka_unit_test(workspace_has_at_most_16_aliases),
+		cmocka_unit_test(workspace_elsewhere_needs_namespaces),
 		cmocka_unit_test(granted_subprocesses_reserve_their_paths),
 		cmocka_unit_test(writable_directory_has_an_overlay),
 		cmocka_unit_test(write_roots_are_mounts_of_mode_rw),

@@ -187,6 +187,8 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		" \"mode\": \"overlay\", \"max_bytes\": 65536},"
 		" {\"host\": \"/h\", \"jail\": \"/k\"}],"
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
+		"\"workspace\": \"/mnt/data\","
+		"\"workspace_aliases\": [\"/content\"],"
 		"\"network_access\": \"host\", \"network_allow\": [\"h:1\"],"
 		"\"network_ask\": true, \"network_proxy\": true,"
 		"\"credentials\": [\"h:X=env:Y\"],"

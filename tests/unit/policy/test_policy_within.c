@@ -47,6 +47,44 @@ assert_narrower(const char *field, const char *narrow, const char *wide)
 	assert_string_equal(judge(wide, narrow, free), field);
 }
 
+#define WITH_MOUNTS                                  \
+	"\"filesystem_read_roots\": [\"/srv/a\"],"   \
+	"\"filesystem_write_roots\": [\"/srv2/a\"]," \
+	"\"mounts\": [{\"host\": \"/a\", \"jail\": \"/b/c\"}]"
+
+static void
+a_client_s_workspace_contains_no_mount_of_its_key(void **state)
+{
+	static const char most[] = "{" WITH_MOUNTS "}";
+	static const struct {
+		const char *want, *refused;
+	} rows[] = {
+		{ "{\"workspace\": \"/home/user\"," WITH_MOUNTS "}", "" },
+		{ "{\"workspace\": \"/srv/b\"," WITH_MOUNTS "}", "" },
+		{ "{\"workspace\": \"/srv\"," WITH_MOUNTS "}", "workspace" },
+		{ "{\"workspace\": \"/srv\"}", "workspace" },
+		{ "{\"workspace\": \"/srv2\"}", "workspace" },
+		{ "{\"workspace\": \"/b\"}", "workspace" },
+		{ "{\"workspace_aliases\": [\"/x\", \"/y\"]}", "" },
+		{ "{\"workspace_aliases\": [\"/x\", \"/b\"]}",
+		  "workspace_aliases" },
+	};
+	static const char chosen[] =
+		"{\"workspace\": \"/srv\"," WITH_MOUNTS "}";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_string_equal(judge(rows[i].want, most, NOT_FREE),
+				    rows[i].refused);
+		/* A key without a policy has that of the server's options. */
+		assert_string_equal(
+			judge(rows[i].want, most, policy_within_harmless()),
+			rows[i].refused);
+	}
+	/* What the key's own policy has is its administrator's decision. */
+	assert_string_equal(judge(chosen, chosen, NOT_FREE), "");
+}
+
 static void
 each_kind_of_field_has_its_direction(void **state)
 {
@@ -138,6 +176,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_client_s_workspace_contains_no_mount_of_its_key),
 		cmocka_unit_test(each_kind_of_field_has_its_direction),
 		cmocka_unit_test(
 			mount_that_differs_in_any_member_is_not_within),

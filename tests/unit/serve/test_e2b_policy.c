@@ -249,10 +249,68 @@ members_of_wrong_type_are_refused(void **state)
 	becomes("{\"network\": null}", true, "{}");
 }
 
+/* ---- the workspace ---- */
+
+static void
+workspace_and_its_aliases_become_aliases_of_home(void **state)
+{
+	static const struct {
+		const char *policy, *aliases; /* NULL: it stays */
+	} rows[] = {
+		{ "{}", "[\"/workspace\"]" },
+		{ "{\"tier\": \"static\"}", "[\"/workspace\"]" },
+		{ "{\"workspace\": \"/mnt/data\"}", "[\"/mnt/data\"]" },
+		{ "{\"workspace_aliases\": [\"/a\", \"/home/user\", \"/b\"]}",
+		  "[\"/workspace\", \"/a\", \"/b\"]" },
+		{ "{\"filesystem_read_roots\": [\"/home/username\"]}",
+		  "[\"/workspace\"]" },
+		{ "{\"mounts\": [{\"host\": \"/home/user\", \"jail\": "
+		  "\"/x\"}]}",
+		  "[\"/workspace\"]" },
+		{ "{\"workspace\": \"/home/user\"}", NULL },
+		{ "{\"workspace\": \"/home\"}", NULL },
+		{ "{\"workspace\": \"/home/user/w\"}", NULL },
+		{ "{\"workspace_aliases\": [\"/home/user/w\"]}", NULL },
+		{ "{\"mounts\": [{\"host\": \"/x\", \"jail\": "
+		  "\"/home/user\"}]}",
+		  NULL },
+		{ "{\"mounts\": [{\"host\": \"/x\", \"jail\": \"/home\"}]}",
+		  NULL },
+		{ "{\"filesystem_read_roots\": [\"/home/user/x\"]}", NULL },
+		{ "{\"filesystem_write_roots\": [\"/home\"]}", NULL },
+		{ "{\"tier\": \"landlock\"}", NULL },
+		{ "{\"tier\": \"unsafe\"}", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(policy) struct policy p = { 0 };
+		json_auto_t *wanted = NULL, *got = NULL;
+		struct remit_error err;
+
+		assert_int_equal(policy_init(&p), 0);
+		assert_int_equal(policy_parse(&p, rows[i].policy,
+					      strlen(rows[i].policy), "p",
+					      &err),
+				 0);
+		assert_int_equal(e2b_policy_can_move_home(&p),
+				 rows[i].aliases != NULL);
+		if (!rows[i].aliases)
+			continue;
+		assert_int_equal(e2b_policy_move_home(&p, &err), 0);
+		assert_string_equal(p.workspace, "/home/user");
+		wanted = json_loads(rows[i].aliases, 0, NULL);
+		got = field_to_json(&p, &fields[F_WORKSPACE_ALIASES]);
+		assert_true(json_equal(wanted, got));
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			workspace_and_its_aliases_become_aliases_of_home),
 		cmocka_unit_test(members_without_effect_change_nothing),
 		cmocka_unit_test(request_for_less_network_is_applied),
 		cmocka_unit_test(unsupported_members_are_refused),

@@ -46,7 +46,7 @@ int
 filing_set_path(struct filing *f, const char *path)
 {
 	free(f->path);
-	f->path = e2b_path(path);
+	f->path = e2b_path(path, &f->sb->names);
 	f->task.path = f->path;
 	return f->path ? 0 : -1;
 }

@@ -121,7 +121,7 @@ e2b_move(struct exchange *x)
 
 	if (!f)
 		return;
-	f->to = to ? e2b_path(to) : NULL;
+	f->to = to ? e2b_path(to, &f->sb->names) : NULL;
 	if (!f->to) {
 		connect_fail(x, "invalid_argument",
 			     "destination: must be a string");

@@ -215,8 +215,9 @@ metadata_forget(struct sandbox *sb, const char *path)
 	own_mem char *full = NULL;
 	struct metadata **at, *m;
 
-	if (asprintf(&full, "%s%s", *path == '/' ? "" : SANDBOX_WORK "/",
-		     path) < 0)
+	if (*path == '/'
+		    ? !(full = strdup(path))
+		    : asprintf(&full, "%s/%s", sb->names.items[0], path) < 0)
 		return;
 	for (size_t n = strlen(full); n > 1 && full[n - 1] == '/'; n--)
 		full[n - 1] = '\0';
