@@ -133,6 +133,12 @@ parse_missing(struct claim *c, const struct record *r)
 }
 
 void
+claim_add_remedy(struct claim *c, const char *text)
+{
+	json_object_set_new(c->error, "remedy", json_string(text));
+}
+
+void
 claim_add_package(struct claim *c, const char *package)
 {
 	json_object_set_new(c->error, "package", json_string(package));

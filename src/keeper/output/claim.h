@@ -37,6 +37,8 @@ int claim_parse_checked(struct claim *c, const char *payload, size_t len,
 int claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		      struct remit_error *err) must_check;
 void claim_free(struct claim *c);
+/* Adds the member "remedy" to the error. */
+void claim_add_remedy(struct claim *c, const char *text);
 /* Adds the members "package" and "remedy" to the error about the missing
    module. */
 void claim_add_package(struct claim *c, const char *package);

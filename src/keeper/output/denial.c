@@ -407,6 +407,46 @@ is_writable(const struct plan *plan, const char *path)
 	       path_rule_inside(plan->policy, path);
 }
 
+/* Paths that no policy can add to a jail with its own root. */
+static const struct {
+	const char *path;
+	bool only; /* nothing below it */
+	const char *reason;
+} absent[] = {
+	{ "/dev/stdin", true,
+	  "/dev/stdin leads to /proc, which a jail does not have. Read "
+	  "sys.stdin or open(0) instead." },
+	{ "/dev/stdout", true,
+	  "/dev/stdout leads to /proc, which a jail does not have. Write to "
+	  "sys.stdout or open(1, \"w\") instead." },
+	{ "/dev/stderr", true,
+	  "/dev/stderr leads to /proc, which a jail does not have. Write to "
+	  "sys.stderr or open(2, \"w\") instead." },
+	{ "/dev/fd", false,
+	  "/dev/fd leads to /proc, which a jail does not have. Open the "
+	  "number of the descriptor, or use pipes." },
+	{ "/proc", false,
+	  "A jail has no /proc except cpuinfo and meminfo: it would show "
+	  "paths and users of the host. os and resource report about this "
+	  "process." },
+	{ "/sys", false, "A jail has no /sys: it would show the host." },
+	{ "/", true,
+	  "/ cannot be listed in a jail, only the folders that code may read, "
+	  "such as HOME." },
+};
+
+const char *
+denial_path_reason(const char *path, const struct plan *plan)
+{
+	if (tiers[plan->tier].bare || !tiers[plan->tier].jailed)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+		if (absent[i].only ? !strcmp(path, absent[i].path)
+				   : path_lies_in(path, absent[i].path))
+			return absent[i].reason;
+	return NULL;
+}
+
 bool
 denial_of_path(struct denial *out, const char *path, int error,
 	       const struct plan *plan)
@@ -422,7 +462,8 @@ denial_of_path(struct denial *out, const char *path, int error,
 	    (m && error == ENOENT) || (!m && is_writable(plan, path)))
 		return false;
 	/* In a writable directory the owner or the mode must be the reason. */
-	if (m && (m->runtime || m->mode != MOUNT_RO))
+	if (m ? m->runtime || m->mode != MOUNT_RO
+	      : denial_path_reason(path, plan) != NULL)
 		out->field = BY_NONE;
 	else if (m || error == EROFS)
 		out->field = F_FILESYSTEM_WRITE_ROOTS;

@@ -136,16 +136,22 @@ note_run(const struct session *s)
 }
 
 /* Adds a denial for the path whose error ended the program, as the code reports
-   it. */
+   it, and what to do instead if no policy can add the path. */
 static void
 note_path(struct session *s)
 {
-	const struct claim *c = &s->cell.claim;
+	struct claim *c = &s->cell.claim;
+	const char *reason;
 	struct denial d;
 
-	if (c->denied_path && s->pool &&
-	    denial_of_path(&d, c->denied_path, c->denied_errno, &s->pool->plan))
-		denials_add(&s->cell.denials, &d);
+	if (!c->denied_path || !s->pool ||
+	    !denial_of_path(&d, c->denied_path, c->denied_errno,
+			    &s->pool->plan))
+		return;
+	denials_add(&s->cell.denials, &d);
+	reason = denial_path_reason(c->denied_path, &s->pool->plan);
+	if (reason && c->error)
+		claim_add_remedy(c, reason);
 }
 
 /* Trusted code decides which package provides a missing module, and the advice

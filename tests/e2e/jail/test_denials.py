@@ -54,6 +54,22 @@ def rows(result):
     return {row["what"]: row for row in result["denials"] if row["source"] == "kernel"}
 
 
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        ("open('/dev/stdin')", "open(0)"), ("open('/dev/stdout', 'w')", "sys.stdout"), ("open('/dev/fd/0')", "/dev/fd leads to /proc"),
+        ("open('/proc/self/status')", "A jail has no /proc"), ("__import__('os').listdir('/')", "/ cannot be listed"),
+        ("__import__('os').listdir('/sys')", "no /sys"),
+    ],
+)  # fmt: skip
+def test_path_that_no_jail_has_is_explained_where_it_fails(remit, code, words):
+    result = remit.json(code)
+    assert words in result["error"]["remedy"]
+    assert [(d["field"], d["flag"]) for d in result["denials"]] == [(None, None)]
+    assert words in remit("run", "-c", code).stderr
+    assert remit.json("open('/srv/x')")["error"].get("remedy") is None
+
+
 def test_socket_denial_is_explained(run):
     result = run(TRY + "for _ in range(3): attempt(socket.socket)\nattempt(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM))")
     assert result["stdout"] == "EPERM\n" * 4 and result["status"] == "ok"

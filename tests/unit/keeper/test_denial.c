@@ -222,6 +222,28 @@ path_outside_all_roots_needs_a_read_root(void **state)
 }
 
 static void
+path_that_no_jail_has_is_explained(void **state)
+{
+	static const char *const paths[] = { "/dev/stdin", "/dev/fd/63",
+					     "/proc/self/maps", "/sys", "/" };
+	static const char *const others[] = { "/dev/stdinx", "/dev/sda",
+					      "/procedures", "/data", "/srv" };
+	struct plan bare = plan;
+	struct denial d;
+
+	(void)state;
+	bare.tier = TIER_LANDLOCK;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		assert_true(denial_of_path(&d, paths[i], ENOENT, &plan));
+		assert_int_equal(d.field, FIELD_TOTAL);
+		assert_non_null(denial_path_reason(paths[i], &plan));
+		assert_null(denial_path_reason(paths[i], &bare));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_null(denial_path_reason(others[i], &plan));
+}
+
+static void
 missing_file_in_a_root_is_not_a_denial(void **state)
 {
 	static const char *const ordinary[] = {
@@ -285,6 +307,7 @@ main(void)
 			field_is_named_only_if_it_would_allow_the_call),
 		cmocka_unit_test(foreign_text_is_quoted),
 		cmocka_unit_test(path_outside_all_roots_needs_a_read_root),
+		cmocka_unit_test(path_that_no_jail_has_is_explained),
 		cmocka_unit_test(missing_file_in_a_root_is_not_a_denial),
 		cmocka_unit_test(read_only_path_needs_a_write_root),
 		cmocka_unit_test(long_path_is_cut),
