@@ -333,7 +333,7 @@ def describe_error(exc, name):
 
 def show_rest(value):
     """Display figures that are still open, as users expect."""
-    if "matplotlib.pyplot" in sys.modules:
+    if "matplotlib.pyplot" in sys.modules and limits["display_mode"] == "all":
         own_module("figures").show_rest(value)
 
 

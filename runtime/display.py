@@ -224,7 +224,8 @@ def bundle_of(obj, room):
     try:
         bundle.add_text(text_of(obj))
         if is_a(obj, "matplotlib.figure", "Figure"):
-            cell.own_module("figures").add_figure(bundle, obj)
+            if not is_off():
+                cell.own_module("figures").add_figure(bundle, obj)
         else:
             add_data(bundle, obj)
             add_formatters(bundle, obj)
@@ -286,9 +287,16 @@ def raw_bundle(parts, room):
     return bundle
 
 
+def is_off():
+    """Whether the policy wants no displays: their representations are not even made."""
+    return cell.limits.get("display_mode") == "none"
+
+
 def display(objects, raw):
     if getpid() != cell.process:
         raise RuntimeError("display() works only in the first process of a run")
+    if is_off():
+        return
     for obj in objects:
         show_bundle(lambda room, obj=obj: raw_bundle(obj, room) if raw else bundle_of(obj, room))
 

@@ -63,12 +63,16 @@ def managers():
 
 
 def show_manager(manager):
+    if display.is_off():
+        return
     cell.display(manager.canvas.figure)
     managers()[0].destroy(manager)
 
 
 def show_all(*_arguments, **_options):
     """Replaces pyplot.show(); its arguments about windows are ignored."""
+    if display.is_off():
+        return  # as Agg does: the figures stay open
     for manager in managers()[1]:
         show_manager(manager)
 

@@ -22,7 +22,7 @@ struct stream {
 
 /* The parts of the program that have arrived. */
 struct job {
-	PyObject *name, *argv, *code;
+	PyObject *name, *argv, *code, *display_mode;
 	size_t code_bytes;
 };
 
@@ -107,6 +107,8 @@ job_read_record(struct job *j, const char *key, const char *value)
 		bad = PyList_Append(j->argv, v);
 	if (!strcmp(key, "name") && !j->name)
 		j->name = v;
+	else if (!strcmp(key, "display_mode") && !j->display_mode)
+		j->display_mode = v;
 	else
 		Py_DecRef(v);
 	return bad;
@@ -176,8 +178,8 @@ job_read(struct job *j, struct stream *s)
 	records = stream_next_frame(s, FRAME_JOB, &len);
 	if (!records || job_read_records(j, records, len) < 0)
 		return -1;
-	if (!j->name) {
-		fail_protocol("a job without a name");
+	if (!j->name || !j->display_mode) {
+		fail_protocol("a job without its name and mode");
 		return -1;
 	}
 	return job_read_code(j, s);
@@ -211,11 +213,13 @@ job_receive(PyObject *self, PyObject *args)
 	if (s.data.data[4] == FRAME_FILE || s.data.data[4] == FRAME_TOOLS)
 		out = stream_rest(&s);
 	else if (job_read(&j, &s) == 0)
-		out = Py_BuildValue("(OOO)", j.name, j.argv, j.code);
+		out = Py_BuildValue("(OOOO)", j.name, j.argv, j.code,
+				    j.display_mode);
 end:
 	Py_XDECREF(j.name);
 	Py_XDECREF(j.argv);
 	Py_XDECREF(j.code);
+	Py_XDECREF(j.display_mode);
 	buf_free(&s.data);
 	return out;
 }

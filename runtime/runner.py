@@ -70,7 +70,7 @@ class Job:
                 self.tools = own_module("tools").receive()
             self.problem = own_module("inputs").receive()
             got = _remit.job(channel, records.left_over())
-        self.name, self.argv, self.code = got
+        self.name, self.argv, self.code, cell.limits["display_mode"] = got
 
 
 _environment = None
@@ -235,7 +235,7 @@ def claim_and_exit(claim, code):
 def warm_up_one(code, task, own):
     """Do everything that a run does, with a pipe as the channel."""
     pipe = posix.pipe()
-    head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
+    head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code))), ("display_mode", "all")))
     posix.write(pipe[1], head + records.frame(records.CODE, code))
     claim, code = Stage(task, [], is_warm_up=True).perform(Job(pipe[0], b""))
     if claim[0][1] == "error" or posix.getpid() != own:

@@ -74,6 +74,7 @@ class Job:
         self.was_interrupted = "stirred" in values
         self.context = values.get("context", "main")
         self.is_fresh = "fresh" in values
+        cell.limits["display_mode"] = values["display_mode"]
         self.env = [value.partition("=")[::2] for key, value in pairs if key == "env"]
         self.code = receive_code(int(values["code_bytes"]))
 

@@ -64,5 +64,8 @@ int cli_query_keeper(json_t **out, char *path, size_t size,
 /* Build the complete policy from the flags of a command line. */
 int cli_policy(const struct flags *fl, struct policy *out,
 	       struct remit_error *err) must_check;
+/* The same, but displays are off unless the flags switch them on. */
+int cli_policy_quiet(const struct flags *fl, struct policy *out,
+		     struct remit_error *err) must_check;
 
 #endif

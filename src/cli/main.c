@@ -58,14 +58,29 @@ tier_from_environment(struct policy *p, struct remit_error *err)
 	return 0;
 }
 
-int
-cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
+static int
+make_policy(const struct flags *fl, enum display_mode mode, struct policy *out,
+	    struct remit_error *err)
 {
 	if (policy_init(out) < 0)
 		return fail_memory(err, "policy");
 	if (tier_from_environment(out, err) < 0)
 		return -1;
+	out->display_mode = mode;
 	return flags_apply(fl, out, err);
+}
+
+int
+cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
+{
+	return make_policy(fl, DISPLAYS_ALL, out, err);
+}
+
+int
+cli_policy_quiet(const struct flags *fl, struct policy *out,
+		 struct remit_error *err)
+{
+	return make_policy(fl, DISPLAYS_NONE, out, err);
 }
 
 bool

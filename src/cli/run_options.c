@@ -140,7 +140,8 @@ const struct option run_option_rows[] = {
 			"The files are _display-1.png_, _display-1.svg_ and so "
 			"on, and _value.html_ for other forms of the program's "
 			"value. Remit creates the folder if it is missing, and "
-			"never changes files that already exist in it.",
+			"never changes files that already exist in it. To "
+			"switch displays off, use *--display-mode none*.",
 		AT(displays),
 	},
 	{

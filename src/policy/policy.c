@@ -239,7 +239,9 @@ uint64_t
 policy_result_bytes(const struct policy *p)
 {
 	uint64_t output = number_add(p->stdout_max_bytes, p->stderr_max_bytes);
-	uint64_t shown = number_add(p->value_bytes, p->display_bytes);
+	bool displays = p->display_mode != DISPLAYS_NONE;
+	uint64_t shown =
+		number_add(p->value_bytes, displays ? p->display_bytes : 0);
 
 	return number_add(number_mul(output, 6), number_mul(shown, 8));
 }

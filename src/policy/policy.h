@@ -72,6 +72,13 @@ enum network_access {
 	NETWORK_HOST,	  /* the host's own network */
 };
 
+/* What is displayed, in the order of what costs more. */
+enum display_mode {
+	DISPLAYS_NONE,	   /* nothing; figures are not drawn */
+	DISPLAYS_EXPLICIT, /* what the code shows */
+	DISPLAYS_ALL,	   /* also figures that are open at the end */
+};
+
 /* Which lists the validator uses where the policy sets none. */
 enum validator_mode {
 	VALIDATOR_OFF,
@@ -142,6 +149,7 @@ struct policy {
 	uint64_t input_bytes;
 	uint64_t value_bytes;
 	uint64_t display_bytes;
+	uint64_t display_mode; /* enum display_mode */
 
 	struct list artifact_export_paths;
 	uint64_t artifact_file_bytes;

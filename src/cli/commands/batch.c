@@ -394,7 +394,7 @@ batch_command(int argc, char **argv)
 
 	if (cli_parse(&command_batch, &o, argc, argv, &err) == 0 &&
 	    batch_options_settle(&o, &err) == 0 &&
-	    cli_policy(&o.flags, &policy, &err) == 0 &&
+	    cli_policy_quiet(&o.flags, &policy, &err) == 0 &&
 	    batch_options_check(&o, &policy, &err) == 0)
 		exit_code = open_and_run(&o, &policy, &err);
 	return exit_code < 0 ? cli_error(&err) : exit_code;
@@ -406,7 +406,7 @@ const struct command command_batch = {
 		.usage = "[OPTION...] [FILE]",
 		.summary = "run many jobs, one per line",
 		.notes =
-			"FILE, or standard input, has one job per line: a JSON object with code, and optionally id (default: the number of the line), name, argv, stdin, files and policy, which changes the policy of the options. For each job Remit writes one line with the id and the result.\n\nExit code: 0 if each job ran, however it ended; 125 if jobs were refused or Remit failed; 130 if interrupted; 141 if nothing reads the results.",
+			"FILE, or standard input, has one job per line: a JSON object with code, and optionally id (default: the number of the line), name, argv, stdin, files and policy, which changes the policy of the options. For each job Remit writes one line with the id and the result. Displays are off: figures are not drawn, and displays of a result are empty, unless --display-mode or a policy says otherwise.\n\nExit code: 0 if each job ran, however it ended; 125 if jobs were refused or Remit failed; 130 if interrupted; 141 if nothing reads the results.",
 		.tables = {
 			{ .rows = batch_option_rows },
 			FLAGS_TABLE(struct batch_options, flags),

@@ -394,6 +394,11 @@ run_prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (tool_options_list(&r->options.tools, err) < 0 ||
 	    (o->ask && prompt_open(&r->prompt, &o->flags, err) < 0))
 		return -1;
+	if (o->displays && policy->display_mode == DISPLAYS_NONE)
+		return fail(err, REMIT_E_INPUT,
+			    "--displays %s: the policy has display_mode none, "
+			    "so there is nothing to write",
+			    o->displays);
 	if (program_read(&r->code, o->code, o->script, err) < 0 ||
 	    (o->displays &&
 	     run_displays_open(&r->displays, o->displays, err) < 0))

@@ -185,7 +185,7 @@ pool_for(struct keeper *k, struct policy *policy,
 	struct pool *p = key ? pool_find_key(k, key, use, package_layer) : NULL;
 
 	if (p) {
-		if (use == POOL_RUNS)
+		if (use == POOL_RUNS && text)
 			pool_set_alias(p, text, len);
 		return p;
 	}
@@ -207,7 +207,7 @@ pool_for(struct keeper *k, struct policy *policy,
 		pool_free(p);
 		return NULL;
 	}
-	if (use == POOL_RUNS)
+	if (use == POOL_RUNS && text)
 		pool_set_alias(p, text, len);
 	keeper_add_pool(k, p);
 	return p;

@@ -98,7 +98,8 @@ void pool_fail_import(const struct pool *p, const char *why,
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
 /* Returns the pool of the policy, and makes it if necessary. Takes ownership of
    what *p owns, and of the package layer (NULL: find it). Sessions have other
-   pools than runs, which have no alias. Returns NULL and sets *err on
+   pools than runs, which have no alias, nor have policies whose text is NULL.
+   Returns NULL and sets *err on
    failure. */
 struct pool *pool_for(struct keeper *k, struct policy *p,
 		      struct package_layer *package_layer, const char *text,

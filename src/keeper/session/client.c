@@ -93,11 +93,22 @@ ensure_policy(struct session *s, struct remit_error *err)
 	if (s->pool || s->policy.python || s->policy_text.len)
 		return 0;
 	s->pool = pool_find(s->keeper, "", 0);
-	if (s->pool)
+	if (s->pool) {
 		pool_ref(s->pool);
-	else if (policy_init(&s->policy) < 0)
+		s->display.mode = s->pool->policy.display_mode;
+	} else if (policy_init(&s->policy) < 0) {
 		return fail_memory(err, "policy");
+	}
 	return 0;
+}
+
+/* Policies that differ only in their displays share a pool, and so its waiting
+   jails. */
+static void
+take_display_mode(struct session *s)
+{
+	s->display.mode = s->policy.display_mode;
+	s->policy.display_mode = DISPLAYS_ALL;
 }
 
 static int
@@ -107,12 +118,16 @@ recv_policy(struct session *s, const struct frame *f, struct remit_error *err)
 	s->pool = pool_find(s->keeper, f->payload, f->len);
 	if (s->pool) {
 		pool_ref(s->pool);
+		s->display.mode = s->pool->policy.display_mode;
 		return 0;
 	}
 	if (policy_init(&s->policy) < 0 ||
 	    buf_add(&s->policy_text, f->payload, f->len) < 0)
 		return fail_memory(err, "policy");
-	return policy_parse(&s->policy, f->payload, f->len, "policy", err);
+	if (policy_parse(&s->policy, f->payload, f->len, "policy", err) < 0)
+		return -1;
+	take_display_mode(s);
+	return 0;
 }
 
 /* Ends a session that was only a query: its answer is the last frame. */

@@ -85,6 +85,7 @@ begin_branch(struct session *s, struct session *b, const struct frame *f,
 	b->options |= SESSION_OPTION_FORKABLE;
 	b->cell.facts.cpu_limit_ms = s->cell.facts.cpu_limit_ms;
 	b->cells = s->cells;
+	b->display.mode = s->display.mode;
 	if (bridge_copy(&b->bridge, &s->bridge, err) < 0)
 		return -1;
 	return worker_new_branch(b, s->worker, err) ? 0 : -1;

@@ -70,6 +70,8 @@ display_fits(const struct session *s, const struct display_head *h)
 	const struct policy *p = &s->pool->policy;
 	const struct displays *d = &s->cell.displays;
 
+	if (h->kind == DISPLAY_SHOWN && s->display.mode == DISPLAYS_NONE)
+		return false;
 	if (!plan_keeps(&s->pool->plan, MECH(FRAME_CAP)))
 		return true;
 	if (h->kind == DISPLAY_VALUE)
@@ -155,6 +157,7 @@ send_code(struct session *s, struct remit_error *err)
 		.name = s->cell.name ? s->cell.name : "main.py",
 		.argv = &s->cell.argv,
 		.code_len = s->cell.code.len,
+		.display_mode = s->display.mode,
 		.interactive = s->cell.interactive,
 		.context = s->cell.context,
 		.fresh = s->cell.fresh,

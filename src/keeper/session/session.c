@@ -17,6 +17,7 @@ session_alloc(struct keeper *k)
 		.keeper = k,
 		.client = LINK_INIT,
 		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
+		.display.mode = DISPLAYS_ALL,
 		.cell = CELL_INIT,
 		.bridge = BRIDGE_INIT,
 		.package_layer = PACKAGE_LAYER_INIT,
@@ -246,11 +247,15 @@ session_ensure_plan(struct session *s, bool many, struct remit_error *err)
 				    ? POOL_FORKABLE
 				    : POOL_SESSIONS;
 	struct pool *p = s->pool;
+	const char *text;
 
 	if (p)
 		return 0;
-	p = pool_for(s->keeper, &s->policy, &s->package_layer,
-		     buf_text(&s->policy_text), s->policy_text.len, use, err);
+	/* The text of another mode is not that of the pool's policy. */
+	text = s->display.mode == DISPLAYS_ALL ? buf_text(&s->policy_text)
+					       : NULL;
+	p = pool_for(s->keeper, &s->policy, &s->package_layer, text,
+		     s->policy_text.len, use, err);
 	if (!p)
 		return -1;
 	s->pool = pool_ref(p);

@@ -56,6 +56,13 @@ struct filing {
 	uint64_t answer_bytes_left; /* that the code may still send */
 };
 
+/* What its code displays. */
+struct showing {
+	uint64_t mode;	  /* enum display_mode; pools do not depend on it */
+	uint64_t missing; /* of the display whose bytes are being forwarded */
+	bool dropped;	  /* its bytes are read and discarded */
+};
+
 struct session {
 	struct session *next;	   /* in the keeper's list */
 	struct session *want_next; /* in the pool's list of sessions that want a
@@ -90,8 +97,7 @@ struct session {
 	struct worker *worker;
 	struct capture out, err;
 	struct bridge bridge;
-	/* the display whose bytes are being forwarded */
-	struct transfer display;
+	struct showing display;
 	struct source on_proxy;
 	uint32_t question;	 /* id of the proxy's open question; 0: none */
 	uint32_t question_count; /* questions of the proxy so far */

@@ -326,7 +326,9 @@ task_write_job(struct buf *out, const struct task_job *job,
 	    (job->context && record_add(out, "context", job->context) < 0) ||
 	    (job->fresh && record_add(out, "fresh", "yes") < 0) ||
 	    (job->env && add_list(out, "env", job->env) < 0) ||
-	    (job->stirred && record_add(out, "stirred", "yes") < 0))
+	    (job->stirred && record_add(out, "stirred", "yes") < 0) ||
+	    record_add(out, "display_mode",
+		       fields[F_DISPLAY_MODE].choices[job->display_mode]) < 0)
 		return fail_sys(err, REMIT_E_INPUT,
 				"arguments, variables, name or context of the "
 				"program");

@@ -11,6 +11,7 @@ struct task_job {
 	const char *name;
 	const struct list *argv;
 	size_t code_len;
+	uint64_t display_mode; /* enum display_mode */
 	/* Only for cells. */
 	bool interactive;	/* a person types it */
 	const char *context;	/* its namespace, or NULL */

@@ -174,7 +174,7 @@ static const struct group {
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },
 	{ "Memory, processes and disk", F_MEMORY_BYTES, F_OPEN_FILES },
-	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_BYTES },
+	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_MODE },
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
 	{ "Check of the syntax tree", F_VALIDATOR, F_ALLOWED_NODES },

@@ -49,6 +49,10 @@ static const char *const fallback_choices[] = { "none", "per_process", NULL };
 /* The order is that of enum commit_when. */
 static const char *const commit_choices[] = { "ok", "always", "never", NULL };
 
+/* The order is that of enum display_mode. */
+static const char *const display_choices[] = { "none", "explicit", "all",
+					       NULL };
+
 /* The order is that of enum validator_mode. */
 static const char *const validator_choices[] = { "off", "relaxed", "strict",
 						 NULL };
@@ -584,6 +588,17 @@ const struct field fields[FIELD_TOTAL] = {
 		.value_name = "SIZE",
 		.sentence = "size of everything the code displays (images, tables)",
 		.kept = EVERYWHERE(MECH(FRAME_CAP)),
+	},
+	[F_DISPLAY_MODE] = {
+		.name = "display_mode",
+		.short_name = "display-mode",
+		.type = FIELD_CHOICE,
+		.offset = offsetof(struct policy, display_mode),
+		.choices = display_choices,
+		.setting = true,
+		.fallback = "all",
+		.value_name = "MODE",
+		.sentence = "what is displayed: all (also figures that the code leaves open), explicit (only what the code shows) or none (no figure is drawn)",
 	},
 	[F_ARTIFACT_EXPORT_PATHS] = {
 		.name = "artifact_export_paths",

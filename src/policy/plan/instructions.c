@@ -42,6 +42,7 @@ static int
 add_running(struct buf *out, const struct instructions *in)
 {
 	const struct interpreter *python = in->plan->interpreter;
+	bool shows = policy_of(in)->display_mode != DISPLAYS_NONE;
 
 	if (in->plan->tier == TIER_STATIC)
 		return buf_addf(out,
@@ -55,12 +56,12 @@ add_running(struct buf *out, const struct instructions *in)
 		out,
 		"# Python\n\nYou can run Python %d.%d. %s"
 		"What you get back: what the code prints, the value of its "
-		"last expression, what it displays (`display(x)`, figures, "
-		"tables), and the error with its line if there was one. "
-		"`await` "
-		"works at the top level.\n",
+		"last expression, %sand the error with its line if there was "
+		"one. `await` works at the top level.\n",
 		python->major, python->minor,
-		in->session ? for_cells : for_programs);
+		in->session ? for_cells : for_programs,
+		shows ? "what it displays (`display(x)`, figures, tables), "
+		      : "");
 }
 
 static int
@@ -246,6 +247,13 @@ show_limit(const struct instructions *in, enum field_id field, char *out,
 		field_show(policy_of(in), &fields[field], out, size);
 }
 
+static bool
+is_unused(const struct instructions *in, enum field_id field)
+{
+	return field == F_DISPLAY_BYTES &&
+	       policy_of(in)->display_mode == DISPLAYS_NONE;
+}
+
 static int
 add_limits(struct buf *out, const struct instructions *in)
 {
@@ -255,7 +263,7 @@ add_limits(struct buf *out, const struct instructions *in)
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		enum field_id field = limits[i].field;
 
-		if (!is_kept(in, field))
+		if (!is_kept(in, field) || is_unused(in, field))
 			continue;
 		show_limit(in, field, value, sizeof(value));
 		if (buf_addf(out, "%s- %s %s\n", before, value,

@@ -36,6 +36,15 @@ def test_result_is_id_and_result_of_run(any_remit):
     assert found["id"] == 7
 
 
+def test_displays_of_batch_are_off_unless_asked_for(remit):
+    job = {"code": "display(1)"}
+    one, two = batch(remit, job, {**job, "policy": {"display_mode": "all"}})
+    assert (one["displays"], len(two["displays"])) == ([], 1)
+    assert len(batch(remit, job, flags=["--display-mode", "explicit"])[0]["displays"]) == 1
+    policy = remit.file("policy.json", '{"display_mode": "all"}')
+    assert len(batch(remit, job, flags=["--policy", policy])[0]["displays"]) == 1
+
+
 def test_results_keep_sequence_if_first_job_ends_last(any_remit):
     jobs = [{"id": n, "code": "import time; time.sleep(1.5)" if n == 0 else "pass"} for n in range(8)]
     assert [r["id"] for r in batch(any_remit, *jobs, flags=["-j2"])] == list(range(8))

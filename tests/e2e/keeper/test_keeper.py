@@ -141,6 +141,16 @@ def test_batch_uses_shared_keeper(usual):
     assert {r["start"] for r in results} == {"warm"}
 
 
+def test_modes_of_displays_share_a_pool(usual):
+    usual.until(usual.is_full)
+    pools = len(usual.status()["pools"])
+    for mode, count in (("none", 0), ("all", 1), ("explicit", 1), ("none", 0)):
+        usual.until(usual.is_full)
+        result = usual.json("display(1)", "--display-mode", mode)
+        assert (len(result["displays"]), result["start"]) == (count, "warm"), mode
+    assert len(usual.status()["pools"]) == pools
+
+
 JOB = ["JOB", "name\0a.py\0stays\0yes\0"]
 CODE = ["CODE", "import sys; assert not hasattr(sys, 'left'); sys.left = 1"]
 WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]

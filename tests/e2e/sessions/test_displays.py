@@ -121,6 +121,49 @@ def test_displays_are_limited_in_size(remit, covers, tier):
     covers(remit, "display_bytes", "frame_cap", tier=tier)
 
 
+def test_displays_that_are_off_are_not_even_made(remit):
+    """Neither by show() and display(), nor for a figure that is the value or stays open."""
+    code = (
+        "import matplotlib.pyplot as plt\nfrom matplotlib.figure import Figure\n"
+        "def refuse(*a, **o): raise SystemError('a figure was drawn')\nFigure.savefig = refuse\n"
+        "class C:\n    def _repr_html_(self): raise SystemExit('made')\n"
+        "plt.plot([1, 2]); plt.title('kept'); plt.show(); plt.gcf().show(); display(C())\n"
+        "print(plt.gca().get_title())\nplt.figure()\nplt.gcf()"
+    )
+    result = remit.json(code, *SCIENTIFIC, "--display-mode", "none")
+    assert (result["status"], result["stdout"], result["displays"], result["displays_left_out"]) == ("ok", "kept\n", [], 0)
+    assert result["value"]["text"].startswith("<Figure") and result["value"]["mime"] == {}
+
+
+def test_explicit_displays_leave_open_figures_alone(remit):
+    code = "import matplotlib.pyplot as plt\nplt.plot([1]); plt.show()\nplt.plot([2]); display(7)\nprint(plt.get_fignums())"
+    result = remit.json(code, *SCIENTIFIC, "--display-mode", "explicit")
+    assert [d["mime"]["text/plain"][:7] for d in result["displays"]] == ["<Figure", "7"]
+    assert (result["status"], result["stdout"]) == ("ok", "[1]\n")
+    assert len(remit.json(code, *SCIENTIFIC)["displays"]) == 3
+
+
+FORGED = """
+import sys
+cell = sys.modules["builtins"].display.__globals__
+cell["limits"]["display_mode"] = "all"
+display("forged")
+"""
+
+
+@pytest.mark.parametrize("mode, count", [("none", 0), ("all", 1)])
+def test_keeper_drops_displays_that_are_off(remit, mode, count):
+    """Code can change the runner, which shares its process, but not the keeper."""
+    result = remit.json(FORGED, "--display-mode", mode)
+    assert (result["status"], len(result["displays"]), result["displays_left_out"]) == ("ok", count, 1 - count)
+
+
+def test_folder_for_displays_is_refused_if_they_are_off(remit):
+    done = remit("run", "--display-mode", "none", "--displays", remit.folder / "shown", "-c", "1")
+    assert done.returncode == 2 and "the policy has display_mode none" in done.stderr
+    assert not (remit.folder / "shown").exists()
+
+
 def test_killed_program_keeps_its_displays(remit):
     result = remit.json("import os\ndisplay('before')\nos.kill(os.getpid(), 9)")
     assert result["status"] == "killed" and len(result["displays"]) == 1

@@ -60,6 +60,7 @@ static const struct task_job job = {
 	.name = "main.py",
 	.argv = &arguments,
 	.code_len = 12345,
+	.display_mode = DISPLAYS_EXPLICIT,
 };
 
 static int
@@ -118,6 +119,7 @@ job_records_carry_the_whole_job(void **state)
 	write_task(&t);
 	has(&t, "name", "main.py");
 	has(&t, "code_bytes", "12345");
+	has(&t, "display_mode", "explicit");
 	has(&t, "tier", "local");
 	has(&t, "prefix", "/venv");
 	has(&t, "exec_prefix", "/venv/exec");

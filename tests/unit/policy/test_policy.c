@@ -209,6 +209,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"stderr_max_bytes\": 2001, \"output_ceiling\": 2,"
 		"\"code_bytes\": 1, \"stdin_bytes\": 2, \"input_bytes\": 3,"
 		"\"value_bytes\": 4, \"display_bytes\": 9, "
+		"\"display_mode\": \"explicit\", "
 		"\"artifact_export_paths\": [\"out/*\"],"
 		"\"artifact_file_bytes\": 5, \"artifact_bytes\": 6,"
 		"\"artifact_files\": 7, \"artifact_depth\": 8,"
