@@ -72,6 +72,10 @@ def own_module(name):
     return part
 
 
+def has_loaded(name):
+    return name in _parts
+
+
 def _load(part, loader):
     modules = sys.modules
     before = {name: modules.get(name) for name in OWN}
@@ -221,6 +225,14 @@ def display(*objects, raw=False, display_id=None, **_options):
     with display_id, a handle is returned."""
     own_module("display").display(objects, raw)
     return own_module("ipython").DisplayHandle(display_id) if display_id else None
+
+
+def install_packages(*names):
+    """Have packages installed by name and version: install_packages("polars>=1"). Afterwards they can be imported.
+    Returns what was installed."""
+    if not names or not all(isinstance(name, str) for name in names):
+        raise TypeError("install_packages() takes names of packages")
+    return own_module("tools").install_packages(*names)
 
 
 def get_ipython():

@@ -2,9 +2,11 @@
 
     install.py hosts PIP INDEX NAME...
         prints the hosts that serve the files of these packages, one per line
-    install.py packages PIP INDEX|- wheels|sources LINKS... -- REQUIREMENT...
+    install.py packages PIP INDEX|- wheels|sources LINKS... -- REQUIREMENT... [-- NAME==VERSION...]
         puts the installed files into the directory `out`, named by numbers, and into `out/about`
         records with their real names (wheel, file, program: key NUL value NUL)
+
+What follows the second "--" is there already: it is neither installed nor replaced.
 
 PIP is the wheel of pip, or empty if the interpreter has pip. Output on stdout is progress for
 people, and on stderr the reason of a failure. The keeper trusts neither the output nor the files.
@@ -15,6 +17,7 @@ import stat
 import sys
 
 SITE, WHEELS, OUT, TEMP = "/workspace/site", "/workspace/wheels", "/workspace/out", "/workspace/tmp"
+PRESENT = "/workspace/present"
 # The maximum size of an index page; the largest known has a few MiB.
 PAGE_MAX = 64 * 1024 * 1024
 # Together with `about`, the maximum number of files that a jail may export.
@@ -99,15 +102,53 @@ def hosts(index, names):
 # ---- installing ----
 
 
-def fetch(index, sources, links, wanted):
+def plain(name):
+    """The name of a package as an index knows it (PEP 503)."""
+    return "-".join(filter(None, name.lower().replace("_", "-").replace(".", "-").split("-")))
+
+
+def stand_in(name, version):
+    """Write a wheel without files for a package that is there already. As a constraint it makes pip choose this
+    version without fetching it, whether or not the index has it."""
+    import zipfile
+
+    stem = f"{name.replace('-', '_')}-{version.replace('-', '_')}"
+    path = f"{PRESENT}/{stem}-py3-none-any.whl"
+    info = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: remit\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
+    with zipfile.ZipFile(path, "w") as wheel:
+        for inner, text in info.items():
+            wheel.writestr(f"{stem}.dist-info/{inner}", text)
+    return f"{name} @ file://{path}"
+
+
+def constraints(present):
+    """Write a file that keeps what is there as it is. Return the arguments for it."""
+    if not present:
+        return []
+    os.mkdir(PRESENT)
+    path = f"{PRESENT}/constraints.txt"
+    with open(path, "w") as f:
+        for one in present:
+            name, _, version = one.partition("==")
+            f.write(stand_in(name, version) + "\n")
+    return ["--constraint", path]
+
+
+def fetch(index, sources, links, wanted, present):
     """Fetch wheels of the requirements and their dependencies. Return their paths."""
-    where = ["--no-index"] if index == "-" else ["--index-url", index]
+    where = constraints(present)
+    where += ["--no-index"] if index == "-" else ["--index-url", index]
     for folder in links:
         where += ["--find-links", folder]
     # Sources are allowed only on request, because `pip wheel` executes their build code.
     verb = ["wheel", "--wheel-dir"] if sources else ["download", "--only-binary", ":all:", "--dest"]
     pip(*verb, WHEELS, "--progress-bar", "off", *where, "--", *wanted)
-    return sorted(os.path.join(WHEELS, name) for name in os.listdir(WHEELS))
+    have = {plain(one.partition("==")[0]) for one in present}
+    return sorted(os.path.join(WHEELS, name) for name in os.listdir(WHEELS) if plain(name.split("-")[0]) not in have)
 
 
 def fingerprint(path):
@@ -175,7 +216,8 @@ def packages(index, kind, rest):
         os.mkdir(folder)
     # pip moves files from here to SITE, so both must be in one file system.
     os.environ["TMPDIR"] = TEMP
-    wheels = fetch(index, kind == "sources", rest[:cut], rest[cut + 1 :])
+    wanted, _, present = "\0".join(rest[cut + 1 :]).partition("\0--\0")
+    wheels = fetch(index, kind == "sources", rest[:cut], wanted.split("\0"), present.split("\0") if present else [])
     described = [describe(wheel) for wheel in wheels]
     print("Installing", *(text.split()[0] for text in described))
     unpack(wheels)

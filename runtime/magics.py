@@ -27,6 +27,7 @@ HARMLESS = frozenset((
     "-q", "-qq", "-qqq", "--quiet", "-U", "--upgrade", "--user", "-y", "--no-cache-dir", "--disable-pip-version-check",
     "--no-input", "--break-system-packages", "--root-user-action=ignore", "--progress-bar=off", "--system",
 ))  # fmt: skip
+QUIET = frozenset(("-q", "-qq", "-qqq", "--quiet"))
 CAPTURES = ("--no-stdout", "--no-stderr", "--no-display")
 BACKENDS = ("", "inline", "agg", "notebook", "widget", "ipympl", "auto", "--list", "-l")
 TIMEIT_RUNS = 7
@@ -194,10 +195,26 @@ def check_requirement(word):
     return found
 
 
+def install(missing, quiet):
+    if "installs" in cell.limits:
+        done = cell.own_module("tools").install_packages(*missing, quiet=quiet)
+        if not quiet:
+            print("Successfully installed", *(one.replace("==", "-") for one in done))
+        return
+    import contextlib
+    import shlex
+
+    with contextlib.suppress(Exception):  # the keeper refuses it, which makes it a denial of the result
+        cell.own_module("tools").request_packages(missing)
+    flags = " ".join(f"--package {shlex.quote(word)}" for word in missing)
+    raise RuntimeError(f"packages cannot be installed from inside: add them to the policy's packages ({flags})")
+
+
 def pip_install(rest):
     """Succeed if the packages are already there: most code only makes sure of them."""
     missing = []
-    wanted = [word for word in words_of(rest) if word not in HARMLESS]
+    words = words_of(rest)
+    wanted = [word for word in words if word not in HARMLESS]
     if not wanted:
         raise usage("%pip install needs the name of a package")
     for word, found in [(word, check_requirement(word)) for word in wanted]:
@@ -207,10 +224,7 @@ def pip_install(rest):
         else:
             print(f"Requirement already satisfied: {word} ({have})")
     if missing:
-        import shlex
-
-        flags = " ".join(f"--package {shlex.quote(word)}" for word in missing)
-        raise RuntimeError(f"packages cannot be installed from inside: add them to the policy's packages ({flags})")
+        install(missing, quiet=not QUIET.isdisjoint(words))
 
 
 def pip_list(_rest):

@@ -119,6 +119,12 @@ def set_builtins():
     cell.Watcher.begin()
 
 
+def give_installer():
+    import builtins
+
+    builtins.install_packages = cell.install_packages
+
+
 def passes_validator(task, job, program):
     """Send the validator's findings; the keeper decides whether the program may run."""
     problem = own_module("validator").check(task, job, program)
@@ -314,6 +320,8 @@ def main(jailed=True):
             sys.path[:] = task.many["path"]
     else:
         set_builtins()
+    if "installs" in task.one:
+        give_installer()
     # If address space is limited, reserve some for reporting an error. It is not touched; a
     # bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []

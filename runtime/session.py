@@ -40,7 +40,7 @@ _tools = None  # the tools that the cells may call
 
 
 def next_frame():
-    return records.receive() if _tools is None else _tools.next_frame()
+    return cell.own_module("tools").next_frame() if cell.has_loaded("tools") else records.receive()
 
 
 class Job:
@@ -253,8 +253,8 @@ def serve(task, module, reserve):
     defer_interrupts()
     records.send(records.WARM)
     while True:
-        if _tools is not None:
-            _tools.bridge.give_up("the cell is over")
+        if cell.has_loaded("tools"):
+            cell.own_module("tools").give_up("the cell is over")
         with records.read_lock:  # a thread of the last cell may still be reading
             job = Job(folder)
         if job.closes:

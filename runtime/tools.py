@@ -1,4 +1,4 @@
-"""Calls from the program to tools of its caller, over the channel to the keeper.
+"""Calls from the program to tools of its caller, and requests for packages, over the channel to the keeper.
 
 Nothing here is trusted: the caller checks every call, and the keeper counts them. A call begins at
 once. With a running event loop it returns an awaitable; otherwise it waits and returns the result.
@@ -14,6 +14,9 @@ import records
 
 PIECE = 64 * 1024
 BYTES_MAX = 64 * 1024 * 1024
+# The name of a call for packages, which the keeper answers (src/keeper/session/bridge.h).
+INSTALL = "%pip"
+INSTALLED = "/.remit/installed/"
 
 
 class ToolError(Exception):
@@ -32,11 +35,12 @@ ToolError.__module__ = "__main__"
 class Call:
     """One call, from its beginning to its answer."""
 
-    __slots__ = ("tool", "text", "done", "value", "error", "loop", "future")
+    __slots__ = ("tool", "text", "lines", "done", "value", "error", "loop", "future")
 
     def __init__(self, tool, text):
         self.tool = tool
         self.text = text
+        self.lines = deque()  # what arrives before the answer
         self.done = False
         self.value = self.error = self.loop = self.future = None
 
@@ -114,12 +118,15 @@ class Bridge:
 
     # ---- calls
 
-    def text(self, tool, arguments):
+    def prepare(self):
         if self.encode is None:
             import json
 
             self.encode = json.JSONEncoder(allow_nan=False, default=plain).encode
             self.decode = json.JSONDecoder().decode
+
+    def text(self, tool, arguments):
+        self.prepare()
         try:
             text = self.encode(arguments).encode()
         except (TypeError, ValueError, RecursionError) as e:
@@ -128,9 +135,25 @@ class Bridge:
             raise ToolError(tool, f"the arguments have {len(text)} bytes: {BYTES_MAX} are the most")
         return text
 
-    def call(self, tool, arguments):
+    def check_process(self, tool):
         if getpid() != self.pid:
             raise ToolError(tool, "tools can be called only by the first process of the program")
+
+    def request(self, name, pairs, show):
+        """Make a call with records as its arguments, and wait for the answer. `show` is called with each line that
+        arrives before it."""
+        self.check_process(name)
+        self.prepare()
+        call = Call(name, records.encode(records.CALL, pairs)[8:])
+        self.begin(call)
+        while not call.done:
+            self.wait_once(call)
+            while call.lines:  # without the lock: the program may have replaced what prints
+                show(call.lines.popleft())
+        return call.outcome()
+
+    def call(self, tool, arguments):
+        self.check_process(tool)
         call = Call(tool, self.text(tool, arguments))
         asyncio = sys.modules.get("asyncio")
         loop = asyncio._get_running_loop() if asyncio is not None else None
@@ -167,9 +190,12 @@ class Bridge:
 
     def wait(self, call):
         while not call.done:
-            with records.read_lock:
-                if not call.done:
-                    self.receive(call.tool)
+            self.wait_once(call)
+
+    def wait_once(self, call):
+        with records.read_lock:
+            if not call.done:
+                self.receive(call.tool)
 
     def receive(self, tool):
         """Receive a frame, and all frames that arrived with it: poll() would not report them."""
@@ -196,6 +222,11 @@ class Bridge:
             self.finish(number, outcome, b"".join(parts).decode("utf-8", "replace"))
 
     def finish(self, number, outcome, text):
+        if outcome == b"progress":
+            call = self.pending.get(number)
+            if call is not None:
+                call.lines.append(text)
+            return
         with self.lock:
             call = self.pending.pop(number, None)
             if self.queue:
@@ -277,13 +308,8 @@ class Tools:
                 self.all[-1][1] = value
             else:
                 self.all[-1][2].append((value, key == "parameter"))
-        self.bridge = Bridge(concurrency)
-
-    def next_frame(self):
-        """Receive the next frame that is not a reply. Called between cells, with the read lock."""
-        while records.peek() in (records.REPLY, records.REPLY_DATA):
-            self.bridge.receive_frame()
-        return records.receive()
+        self.bridge = shared_bridge()
+        self.bridge.concurrency = concurrency
 
     def give(self, namespace):
         """Add the tools to the namespace of a program. A tool does not hide a builtin of the same name."""
@@ -302,6 +328,92 @@ class Tools:
         for name, text, parameters in self.all:
             if not hasattr(builtins, name):
                 namespace[name] = function(bridge, name, text, parameters)
+
+
+# ---- the channel that all calls share ----
+
+_bridge = None
+
+
+def shared_bridge():
+    """The bridge of this process, in which all calls are numbered."""
+    global _bridge
+    if _bridge is None:
+        _bridge = Bridge(1)
+    return _bridge
+
+
+def next_frame():
+    """Receive the next frame that is not a reply. Called between cells, with the read lock."""
+    while records.peek() in (records.REPLY, records.REPLY_DATA):
+        shared_bridge().receive_frame()
+    return records.receive()
+
+
+def give_up(why):
+    if _bridge is not None:
+        _bridge.give_up(why)
+
+
+# ---- packages ----
+
+
+def installed():
+    """The distributions that the program can import, as NAME==VERSION."""
+    import importlib.metadata
+
+    found = {}
+    for one in importlib.metadata.distributions():
+        try:
+            found.setdefault(one.metadata["Name"], one.version)
+        except Exception:  # an incomplete one
+            continue
+    return [f"{name}=={version}" for name, version in sorted(found.items(), key=str) if name and version]
+
+
+def is_of_packages(entry):
+    return entry.startswith("/.remit/") or "site-packages" in entry or "dist-packages" in entry
+
+
+def add_to_path(entry):
+    """After the standard library, and before all packages; also for interpreters that the program starts."""
+    import importlib
+    import os
+
+    places = [at for at, one in enumerate(sys.path) if isinstance(one, str) and is_of_packages(one) and "/.remit/lib" not in one]
+    sys.path.insert(min(places, default=len(sys.path)), entry)
+    importlib.invalidate_caches()
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (entry, os.environ.get("PYTHONPATH"))))
+
+
+def request_packages(names, have=(), show=print):
+    pairs = [("package", name) for name in names] + [("have", one) for one in have]
+    try:
+        return shared_bridge().request(INSTALL, pairs, show)
+    except ToolError as e:
+        raise RuntimeError(e.message) from None
+
+
+def show_progress(line):
+    """Print a line of pip, but not those about files of the installation."""
+    if not line.startswith(("Saved ", "Successfully downloaded ", "Processing ./present/", "Compiling")):
+        print(line)
+
+
+def note_imported(wheels):
+    names = [name for name in (one.partition("==")[0].replace("-", "_") for one in wheels) if name in sys.modules]
+    if names:
+        print(f"{', '.join(names)}: imported before, so this program keeps the old version")
+
+
+def install_packages(*names, quiet=False):
+    """Have packages installed by name and version, if the policy allows it. Returns what was installed, as a list
+    of NAME==VERSION."""
+    answer = request_packages(names, installed(), (lambda _line: None) if quiet else show_progress)
+    add_to_path(f"{INSTALLED}{answer['slot']}")
+    if not quiet:
+        note_imported(answer["wheels"])
+    return answer["wheels"]
 
 
 def named(function, name, text):

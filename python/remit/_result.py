@@ -282,6 +282,11 @@ class Result:
         return done
 
     @property
+    def installed(self) -> list[str]:
+        """Packages that were installed while the code ran, as NAME==VERSION."""
+        return list(self.document["installed"])
+
+    @property
     def reported(self) -> list[str]:
         """The keys that are claims of the process, not facts."""
         return list(self.document["reported"])

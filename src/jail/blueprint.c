@@ -119,6 +119,15 @@ detach_mount(int path_fd, enum mount_depth mount_depth, uint64_t attr,
 	return take_fd(&fd);
 }
 
+int
+blueprint_detach(int directory, struct remit_error *err)
+{
+	return detach_mount(directory, DEPTH_ONE,
+			    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+				    MOUNT_ATTR_NODEV,
+			    -1, "packages", err);
+}
+
 /* The code must not be able to change programs that run outside of the jail. */
 static int
 check_direct(const struct blueprint *b, const struct plan_mount *m,

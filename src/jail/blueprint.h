@@ -115,6 +115,10 @@ int blueprint_list_kept(struct blueprint *b,
 void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
 
+/* Makes a detached, private, read-only mount of a directory without the mounts
+   below it. */
+int blueprint_detach(int directory, struct remit_error *err) must_check;
+
 void contents_free(struct contents *c);
 
 /* Carry out the steps of pid 1. Returns 0, or -1 with errno and the failed step

@@ -13,6 +13,9 @@
 #define JAIL_COMPILED "/.remit/compiled"
 #define JAIL_FONTS    "/.remit/fonts"
 #define JAIL_PACKAGES "/.remit/packages"
+/* Where packages are mounted that are installed while code runs: one empty
+   directory for each layer, named by its number. */
+#define JAIL_INSTALLED "/.remit/installed"
 /* The certificate authorities that code trusts, if the proxy terminates TLS. */
 #define JAIL_TRUST_DIRECTORY "/etc/remit"
 #define JAIL_TRUST_NAME	     "trust.pem"

@@ -71,7 +71,7 @@ struct jail {
 	bool warm;	 /* the code is a child of the keeper */
 	bool run_reaped; /* warm only */
 	/* Warm: what the zygote's child needs, or -1. The namespaces stay open
-	   if the session can have branches. */
+	   if the session can have branches or packages can be installed. */
 	int entry[JOIN_FDS];
 	struct link channel;
 	struct link lifeline;
@@ -156,6 +156,15 @@ void jail_branch_command(const struct jail *j, const struct plan *plan,
 /* Called when the copy has joined the branch: closes what only joining
    needed. */
 void jail_branch_joined(struct jail *j);
+
+/*
+ * Mount a directory of the host, read-only, on an empty directory of a jail
+ * while code runs in it: JAIL_INSTALLED/`slot`. Only for jails whose plan
+ * installs packages. The code cannot change what is mounted, and the host and
+ * other jails do not see it.
+ */
+int jail_attach(const struct jail *j, int directory, size_t slot,
+		struct remit_error *err) must_check;
 
 /* Tier unsafe: start the interpreter as a plain child of the keeper. */
 int jail_open_unsafe(struct jail *j, const struct plan *plan,

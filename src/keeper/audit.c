@@ -69,9 +69,10 @@ static int
 copy_result(json_t *line, const json_t *result)
 {
 	static const char *const names[] = {
-		"run_id",  "status",   "tier",	  "exit_code",
-		"signal",  "usage",    "denials", "artifacts",
-		"changes", "reported", "calls",	  "calls_left_out",
+		"run_id",	  "status",    "tier",	   "exit_code",
+		"signal",	  "usage",     "denials",  "artifacts",
+		"changes",	  "installed", "reported", "calls",
+		"calls_left_out",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

@@ -113,7 +113,25 @@ keeper_session_ended(struct keeper *k, struct session *s)
 	k->running -= s->counts_as_running;
 	if (s->counts_as_running)
 		loop_stay_awake(&k->loop, 0);
+	s->counts_as_running = s->is_set_aside = false;
+}
+
+void
+keeper_set_aside(struct keeper *k, struct session *s)
+{
+	if (!s->counts_as_running)
+		return;
+	k->running--;
 	s->counts_as_running = false;
+	s->is_set_aside = true;
+}
+
+void
+keeper_take_back(struct keeper *k, struct session *s)
+{
+	k->running += s->is_set_aside;
+	s->counts_as_running |= s->is_set_aside;
+	s->is_set_aside = false;
 }
 
 void

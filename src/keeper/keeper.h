@@ -112,6 +112,10 @@ int keeper_reserve_session(struct keeper *k) must_check;
 /* Frees the run's slot: its jail is gone or idle. Its client may not have read
    the whole answer yet. */
 void keeper_session_ended(struct keeper *k, struct session *s);
+/* The run waits for another run of this keeper, and leaves its slot until
+   then. */
+void keeper_set_aside(struct keeper *k, struct session *s);
+void keeper_take_back(struct keeper *k, struct session *s);
 /* Code has started, and may end soon: poll for a moment instead of sleeping. */
 void keeper_stay_awake(struct keeper *k);
 /* Finds what a plan needs: the facts about the host, and the policy's

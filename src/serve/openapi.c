@@ -78,6 +78,7 @@ static const struct openapi_shape shapes[] = {
 				 { "denials", LIST, true },
 				 { "artifacts", LIST, true },
 				 { "changes", LIST, true },
+				 { "installed", LIST, true },
 				 { "session", OBJECT_OR, true },
 				 { "remit_version", TEXT, true } } },
 	/* Empty if the session was dropped. */

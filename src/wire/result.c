@@ -63,6 +63,7 @@ const struct result_row result_rows[RESULT_MEMBERS] = {
 	[RESULT_CHANGES] = { "changes", KEEPER, LIST, "[]" },
 	[RESULT_CHANGES_SKIPPED] = { "changes_skipped", KEEPER, LIST, "[]" },
 	[RESULT_COMMITTED] = { "committed", KEEPER, YES_NO | NULLS, "null" },
+	[RESULT_INSTALLED] = { "installed", KEEPER, LIST, "[]" },
 	[RESULT_SESSION] = { "session",
 			     KEEPER,
 			     OBJECT | NULLS,

@@ -185,6 +185,21 @@ allow_slots(const struct blueprint *b, int ruleset, uint64_t handled,
 	return 0;
 }
 
+/* The rule for this directory applies to what is mounted below it later: the
+   kernel looks for rules from a file up to the root, across mounts. */
+static int
+allow_installed(const struct blueprint *b, int ruleset, uint64_t handled,
+		uint32_t *detail)
+{
+	uint64_t exec =
+		b->plan->filter & PLAN_FILTER_SUBPROCESS ? LL_FS_EXECUTE : 0;
+
+	*detail = 4000;
+	return b->plan->installs ? allow_path(ruleset, JAIL_INSTALLED,
+					      RULE_READ | exec, handled)
+				 : 0;
+}
+
 static uint64_t
 handled_fs(const struct plan *p)
 {
@@ -219,7 +234,8 @@ rules_finish(const struct blueprint *b, int ruleset, uint32_t *detail)
 {
 	uint64_t handled = handled_fs(b->plan);
 
-	if (allow_writable(b, ruleset, handled, detail) < 0)
+	if (allow_writable(b, ruleset, handled, detail) < 0 ||
+	    allow_installed(b, ruleset, handled, detail) < 0)
 		return -1;
 	return allow_slots(b, ruleset, handled, detail);
 }

@@ -163,6 +163,24 @@ make_aliases(const struct blueprint *b)
 	return 0;
 }
 
+/* Empty directories, on which the keeper mounts package layers while the code
+   runs: see jail_attach(). */
+static int
+make_package_slots(const struct blueprint *b)
+{
+	for (int i = 0; b->plan->installs && i < PLAN_INSTALLS_MAX; i++) {
+		char path[sizeof(JAIL_INSTALLED) + 16];
+		const char *name;
+		own_fd int parent = -1;
+
+		snprintf(path, sizeof(path), JAIL_INSTALLED "/%d", i);
+		parent = root_files_parent(b->root, path, &name);
+		if (parent < 0 || mkdirat(parent, name, 0755) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* With this option the C library queries one address at a time, and does not
    need sendmmsg. */
 static int
@@ -196,7 +214,8 @@ root_files_make(const struct blueprint *b, uint32_t *detail)
 		if (make_root_file(b->root, etc_files[i].path,
 				   etc_files[i].text) < 0)
 			return -1;
-	if (make_passwd(b) < 0 || make_figures(b) < 0 || make_aliases(b) < 0)
+	if (make_passwd(b) < 0 || make_figures(b) < 0 || make_aliases(b) < 0 ||
+	    make_package_slots(b) < 0)
 		return -1;
 	/* A clone's root cannot be written, so create the mount point now. */
 	if (b->plan->ends_tls && make_root_file(b->root, JAIL_TRUST, "") < 0)

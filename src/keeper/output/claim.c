@@ -139,14 +139,24 @@ claim_add_remedy(struct claim *c, const char *text)
 }
 
 void
-claim_add_package(struct claim *c, const char *package)
+claim_add_package(struct claim *c, const char *package,
+		  enum claim_install install)
 {
+	static const struct {
+		const char *before, *after;
+	} ways[] = {
+		[CLAIM_INSTALL_BEFORE] = { "Try --package ", "" },
+		[CLAIM_INSTALL_CALL] = { "Call install_packages(\"", "\")" },
+		[CLAIM_INSTALL_LINE] = { "Write %pip install ", "" },
+	};
+
 	json_object_set_new(c->error, "package", json_string(package));
-	json_object_set_new(c->error, "remedy",
-			    json_sprintf("%s is not installed. Try --package "
-					 "%s, or add \"%s\" to the policy's "
-					 "packages.",
-					 c->missing_module, package, package));
+	json_object_set_new(
+		c->error, "remedy",
+		json_sprintf("%s is not installed. %s%s%s, or add \"%s\" to "
+			     "the policy's packages.",
+			     c->missing_module, ways[install].before, package,
+			     ways[install].after, package));
 }
 
 int

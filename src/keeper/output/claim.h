@@ -39,9 +39,17 @@ int claim_parse_ended(struct claim *c, const char *payload, size_t len,
 void claim_free(struct claim *c);
 /* Adds the member "remedy" to the error. */
 void claim_add_remedy(struct claim *c, const char *text);
+/* How a missing package can be installed. */
+enum claim_install {
+	CLAIM_INSTALL_BEFORE, /* only by the policy, before the run */
+	CLAIM_INSTALL_CALL,   /* by the program, while it runs */
+	CLAIM_INSTALL_LINE,   /* by a line of a cell */
+};
+
 /* Adds the members "package" and "remedy" to the error about the missing
    module. */
-void claim_add_package(struct claim *c, const char *package);
+void claim_add_package(struct claim *c, const char *package,
+		       enum claim_install install);
 /* Returns an error with all known members, so that a reader need not check
    which exist: {name, value, traceback, line, column, text, frames,
    findings}. */

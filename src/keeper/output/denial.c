@@ -85,7 +85,10 @@ reported_to_json(const struct denial *d)
 static const char *
 denial_source(const struct denial *d)
 {
-	return d->by_proxy ? "proxy" : d->call ? "kernel" : "reported";
+	return d->by_proxy    ? "proxy"
+	       : d->by_keeper ? "keeper"
+	       : d->call      ? "kernel"
+			      : "reported";
 }
 
 static json_t *

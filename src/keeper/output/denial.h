@@ -3,7 +3,8 @@
  * with its count.
  *
  * Facts are the call, its arguments by value and the count (source "kernel"),
- * or the requested host (source "proxy"). What was read from the code's memory
+ * the requested host (source "proxy"), or the requested package (source
+ * "keeper"). What was read from the code's memory
  * is marked as reported: the code could have changed it before and after the
  * call was checked.
  *
@@ -33,6 +34,7 @@ enum denial_text {
 struct denial {
 	const char *call;	/* NULL: reported by the code, or */
 	bool by_proxy;		/* reported by the network proxy */
+	bool by_keeper;		/* a request that the keeper refused */
 	char what[DENIAL_WHAT]; /* the call with its arguments by value */
 	/* the field that would allow it; FIELD_TOTAL: none */
 	enum field_id field;

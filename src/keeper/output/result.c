@@ -299,6 +299,21 @@ add_committed(struct buf *out, const struct ended *e)
 	return add_yes_no(out, e->session->cell.was_committed);
 }
 
+/* The packages that were installed while the code ran. */
+static int
+add_installed(struct buf *out, const struct ended *e)
+{
+	const struct list *l = &e->session->cell.installed;
+
+	if (add_text(out, "[") < 0)
+		return -1;
+	/* Their names have only plain characters. */
+	for (size_t i = 0; i < l->count; i++)
+		if (buf_addf(out, "%s\"%s\"", i ? "," : "", l->items[i]) < 0)
+			return -1;
+	return add_text(out, "]");
+}
+
 /* Says whether the session still has its variables, and what the cell reports
    about itself. */
 static int
@@ -362,6 +377,7 @@ static int (*const writers[RESULT_MEMBERS])(struct buf *out,
 	[RESULT_CHANGES] = add_changes,
 	[RESULT_CHANGES_SKIPPED] = add_changes_skipped,
 	[RESULT_COMMITTED] = add_committed,
+	[RESULT_INSTALLED] = add_installed,
 	[RESULT_SESSION] = add_session,
 	[RESULT_RUN_ID] = add_run_id,
 	[RESULT_REMIT_VERSION] = add_remit_version,

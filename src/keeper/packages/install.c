@@ -32,6 +32,7 @@ install_free(struct install *i)
 {
 	install_stop(i);
 	policy_free(&i->policy);
+	list_free(&i->have);
 	interpreter_free(&i->interpreter);
 	free(i->tenant);
 	free(i);
@@ -64,7 +65,7 @@ first_waiting(const struct install *i)
 {
 	struct session *s = i->keeper->sessions;
 
-	while (s && s->install != i)
+	while (s && s->packages.install != i)
 		s = s->next;
 	return s;
 }
@@ -91,9 +92,11 @@ install_finish(struct install *i, const struct remit_error *err)
 	while ((s = first_waiting(i))) {
 		bool again = err && has_more_time(s, i, err);
 
-		s->install = NULL;
-		s->install_ended = !again;
-		if (err && !again)
+		s->packages.install = NULL;
+		s->packages.install_ended = !again;
+		if (s->packages.is_open)
+			session_got_packages(s, again ? NULL : err);
+		else if (err && !again)
 			session_fail(s, err);
 		else
 			keeper_enqueue(k, s);
@@ -105,9 +108,9 @@ install_finish(struct install *i, const struct remit_error *err)
 void
 install_leave(struct session *s)
 {
-	struct install *i = s->install;
+	struct install *i = s->packages.install;
 
-	s->install = NULL;
+	s->packages.install = NULL;
 	if (i && !first_waiting(i))
 		install_cancel(i);
 }
@@ -123,24 +126,29 @@ install_close(struct keeper *k)
 	}
 }
 
-/* Returns -1 if it is known that an installation would fail. */
+/* Returns -1 if it is known that an installation would fail. Code is not told
+   what failed before: that would be a message from another run. */
 static int
-check_before_install(const char *key, struct remit_error *err)
+check_before_install(const char *key, bool by_code, struct remit_error *err)
 {
-	return package_layer_failure(key, err) ? -1
-					       : package_layer_check_store(err);
+	if (!by_code && package_layer_failure(key, err))
+		return -1;
+	return package_layer_check_store(err);
 }
 
 /* ---- messages of the installer ---- */
 
-/* The line is foreign text; the client removes control characters. */
+/* The line is foreign text: the client removes control characters, and code
+   that waits is in a jail. */
 static void
 send_progress(struct install *i, const char *line)
 {
 	struct remit_error err;
 
 	for (struct session *s = i->keeper->sessions; s; s = s->next) {
-		if (s->install != i ||
+		if (s->packages.install == i && s->packages.is_open)
+			session_show_progress(s, line);
+		if (s->packages.install != i || s->packages.is_open ||
 		    link_backlog(&s->client) > CLIENT_BACKLOG)
 			continue;
 		if (link_send(&s->client, FRAME_PROGRESS, line, strlen(line),
@@ -157,7 +165,7 @@ install_after_check(struct install *i)
 
 	install_stop(i);
 	i->only_checks = false;
-	if (check_before_install(i->key, &err) < 0)
+	if (check_before_install(i->key, i->by_code, &err) < 0)
 		install_finish(i, &err);
 	else
 		install_start_next(i->keeper);
@@ -254,7 +262,9 @@ install_start(struct install *i, struct remit_error *err)
 		.interpreter = &i->interpreter,
 		.runtime_dir = i->keeper->runtime_dir,
 		.key = i->key,
+		.have = &i->have,
 		.tenant = i->tenant,
+		.by_code = i->by_code,
 		.only_checks = i->only_checks,
 		.clients = { -1, -1 },
 	};
@@ -343,7 +353,7 @@ install_find(struct keeper *k, const char *key)
 /* Takes ownership of the interpreter. */
 static struct install *
 install_add(struct session *s, const struct policy *p, struct interpreter *in,
-	    const char *key, struct remit_error *err)
+	    const struct list *have, const char *key, struct remit_error *err)
 {
 	struct install *i = calloc(1, sizeof(*i));
 	struct keeper *k = s->keeper;
@@ -351,14 +361,17 @@ install_add(struct session *s, const struct policy *p, struct interpreter *in,
 	if (i && s->cell.tenant)
 		i->tenant = strdup(s->cell.tenant);
 	if (!i || (s->cell.tenant && !i->tenant) ||
-	    policy_copy(&i->policy, p) < 0) {
-		if (i)
+	    policy_copy(&i->policy, p) < 0 || list_copy(&i->have, have) < 0) {
+		if (i) {
 			free(i->tenant);
+			policy_free(&i->policy);
+		}
 		free(i);
 		fail_memory(err, "packages");
 		return NULL;
 	}
 	i->keeper = k;
+	i->by_code = s->packages.is_open;
 	i->line = i->handle = -1;
 	i->on_line = (struct source)SOURCE_INIT;
 	i->interpreter = *in;
@@ -369,12 +382,38 @@ install_add(struct session *s, const struct policy *p, struct interpreter *in,
 	return i;
 }
 
-/* Finds the session's packages, or an installation that the session must wait
-   for. */
+/* Makes the session wait for this installation. */
 static int
-ensure_packages(struct session *s, struct remit_error *err)
+wait_for_install(struct session *s, const struct policy *p,
+		 const struct list *have, struct interpreter *in,
+		 const char *key, enum package_layer_state state,
+		 struct remit_error *err)
 {
-	const struct policy *p = session_policy(s);
+	if (state == PACKAGE_LAYER_ABSENT) {
+		if (s->packages.install_ended)
+			return fail(err, REMIT_E_INTERNAL,
+				    "packages were installed but cannot be "
+				    "found");
+		if (check_before_install(key, s->packages.is_open, err) < 0)
+			return -1;
+	}
+	s->packages.install = install_find(s->keeper, key);
+	if (!s->packages.install)
+		s->packages.install = install_add(s, p, in, have, key, err);
+	if (!s->packages.install)
+		return -1;
+	/* An installation of this request may be running already. */
+	if (!s->packages.install->pid)
+		s->packages.install->only_checks =
+			state == PACKAGE_LAYER_UNCHECKED;
+	return 0;
+}
+
+/* Finds these packages, or an installation that the session must wait for. */
+static int
+ensure_packages(struct session *s, const struct policy *p, struct list *have,
+		struct package_layer *out, struct remit_error *err)
+{
 	own(interpreter) struct interpreter in = { 0 };
 	struct plan plan = { 0 };
 	struct plan_job job = { 0 };
@@ -389,47 +428,50 @@ ensure_packages(struct session *s, struct remit_error *err)
 	plan_free(&plan);
 	if (package_layer_key(key, p, &in, err) < 0)
 		return -1;
-	state = package_layer_find(&s->package_layer, key,
-				   &s->keeper->package_layer_trust);
+	if (s->packages.is_open)
+		package_layer_key_add(key, s->cell.tenant, have);
+	state = package_layer_find(out, key, &s->keeper->package_layer_trust);
 	if (state == PACKAGE_LAYER_WHOLE)
 		return 0;
-	package_layer_free(&s->package_layer);
-	if (state == PACKAGE_LAYER_ABSENT) {
-		if (s->install_ended)
-			return fail(err, REMIT_E_INTERNAL,
-				    "packages were installed but cannot be "
-				    "found");
-		if (check_before_install(key, err) < 0)
-			return -1;
-	}
-	s->install = install_find(s->keeper, key);
-	if (!s->install)
-		s->install = install_add(s, p, &in, key, err);
-	if (!s->install)
-		return -1;
-	/* An installation of this request may be running already. */
-	if (!s->install->pid)
-		s->install->only_checks = state == PACKAGE_LAYER_UNCHECKED;
-	return 0;
+	package_layer_free(out);
+	return wait_for_install(s, p, have, &in, key, state, err);
+}
+
+static void
+start_waiting(const struct session *s)
+{
+	if (s->packages.install && !s->packages.install->pid)
+		install_start_next(s->keeper);
 }
 
 bool
 install_before(struct session *s)
 {
 	const struct policy *p = session_policy(s);
+	struct list nothing = { 0 };
 	struct remit_error err;
 
 	/* A session with a pool has its packages: pool_find() has checked
 	   them. */
 	if (!package_rule_any(p) || s->pool)
 		return false;
-	if (ensure_packages(s, &err) < 0) {
+	if (ensure_packages(s, p, &nothing, &s->package_layer, &err) < 0) {
 		session_fail(s, &err);
 		return true;
 	}
-	if (!s->install)
+	if (!s->packages.install)
 		return false;
-	if (!s->install->pid)
-		install_start_next(s->keeper);
+	start_waiting(s);
 	return true;
+}
+
+int
+install_request(struct session *s, struct package_layer *out,
+		struct remit_error *err)
+{
+	if (ensure_packages(s, &s->packages.policy, &s->packages.have, out,
+			    err) < 0)
+		return -1;
+	start_waiting(s);
+	return 0;
 }

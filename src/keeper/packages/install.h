@@ -25,8 +25,10 @@ struct install {
 	struct keeper *keeper;
 	char key[SHA256_TEXT];
 	struct policy policy; /* of the first session */
+	struct list have;     /* what its code has already: see installer.h */
 	struct interpreter interpreter;
 	char *tenant; /* of the first session, or NULL */
+	bool by_code; /* the code of that session asked for the packages */
 	bool only_checks;
 	pid_t pid;  /* of the installer; 0: it waits for its turn */
 	int handle; /* a pidfd of the installer */
@@ -37,6 +39,11 @@ struct install {
 /* Returns true if the session must wait for its packages, and is enqueued again
    when they are installed; or if it has failed. */
 bool install_before(struct session *s);
+/* The same for packages that the code of a session asks for (s->packages),
+   while it runs: sets *out to their layer, or s->packages.install. Then
+   session_got_packages() is called. */
+int install_request(struct session *s, struct package_layer *out,
+		    struct remit_error *err) must_check;
 /* Called when a session ends. An installer that no session waits for is
    killed. */
 void install_leave(struct session *s);

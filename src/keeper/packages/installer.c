@@ -251,7 +251,13 @@ installer_arguments(struct list *out, const struct installer_params *o,
 	}
 	if (list_add(out, "--") < 0)
 		return fail_memory(err, "packages");
-	return add_wanted(out, p, err);
+	if (add_wanted(out, p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < o->have->count; i++)
+		if ((i == 0 && list_add(out, "--") < 0) ||
+		    list_add(out, o->have->items[i]) < 0)
+			return fail_memory(err, "packages");
+	return 0;
 }
 
 /* ---- messages to the keeper ---- */
@@ -411,7 +417,7 @@ ensure_package_layer(struct installer_params *o, struct package_layer *out,
 	   meanwhile. */
 	if (find_package_layer(o, out))
 		return 0;
-	if (package_layer_failure(o->key, err))
+	if (!o->by_code && package_layer_failure(o->key, err))
 		return -1;
 	if (make_package_layer(o, err) == 0) {
 		if (!find_package_layer(o, out))
@@ -424,7 +430,8 @@ ensure_package_layer(struct installer_params *o, struct package_layer *out,
 	}
 	/* A request with more time may succeed, so do not remember this
 	   failure. */
-	if (err->code == REMIT_E_INSTALL && !installer_is_late(err))
+	if (!o->by_code && err->code == REMIT_E_INSTALL &&
+	    !installer_is_late(err))
 		package_layer_remember_failure(o->key, err);
 	if (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT)
 		return package_layer_fail_store(err);

@@ -26,9 +26,13 @@ struct installer_params {
 	const struct policy *policy;
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
-	const char *key;		/* of the request */
-	const char *tenant;		/* of the first session, or NULL */
-	bool only_checks;		/* installs nothing */
+	const char *key; /* of the request */
+	/* What the code that asks has already, as NAME==VERSION: it is not
+	   installed again. */
+	const struct list *have;
+	const char *tenant; /* of the first session, or NULL */
+	bool by_code;	    /* failures are neither remembered nor known */
+	bool only_checks;   /* installs nothing */
 	int clients[INSTALLER_CLIENTS]; /* connections to the keeper, one for
 					   each run; -1 if it only checks */
 	int line;			/* the socket to the keeper */

@@ -48,6 +48,12 @@ int package_layer_key(char out[SHA256_TEXT], const struct policy *p,
 		      const struct interpreter *in,
 		      struct remit_error *err) must_check;
 
+/* Makes it the key of a request by code of a tenant (NULL: there are none) that
+   has these packages already. Sorts them. Code chooses what it asks for, so
+   tenants that shared layers could notice what others have asked for. */
+void package_layer_key_add(char key[SHA256_TEXT], const char *tenant,
+			   struct list *have);
+
 /*
  * The package layers that were checked recently, for any policy: checking one
  * with 40,000 files takes a tenth of a second, in which the keeper would serve

@@ -160,3 +160,17 @@ package_layer_key(char out[SHA256_TEXT], const struct policy *p,
 	sha256_end(&h, out);
 	return 0;
 }
+
+void
+package_layer_key_add(char key[SHA256_TEXT], const char *tenant,
+		      struct list *have)
+{
+	struct sha256 h = SHA256_INIT;
+
+	if (!have->count && !tenant)
+		return;
+	add_text(&h, key);
+	add_text(&h, tenant ? tenant : "");
+	add_sorted(&h, have);
+	sha256_end(&h, key);
+}

@@ -37,6 +37,8 @@ worker_free(struct worker *i)
 	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
 	jail_free(&i->jail);
 	proxy_free(&i->proxy);
+	for (size_t n = 0; n < i->installed_count; n++)
+		package_layer_free(&i->installed[n]);
 	own_fd_close(&i->in);
 	own_fd_close(&i->helper_fd);
 	pool_unref(i->pool);

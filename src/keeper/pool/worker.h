@@ -15,6 +15,7 @@
 
 #include "base/loop.h"
 #include "jail/jail.h"
+#include "keeper/packages/package_layer.h"
 #include "keeper/pool/cpu_share.h"
 #include "keeper/pool/watch.h"
 #include "proxy/proxy.h"
@@ -70,6 +71,13 @@ struct worker {
 	/* when the next call may be refused; for a branch that must be
 	   verified: when to check it again */
 	struct timer retry_timer;
+
+	/* Package layers mounted in its jail while it ran; they are locked
+	   until everything in it is dead. */
+	struct package_layer installed[PLAN_INSTALLS_MAX];
+	size_t installed_count;
+	uint64_t installed_bytes;
+	unsigned install_requests;
 
 	struct worker *root;   /* the first worker of its family, or itself */
 	struct worker *parent; /* of a branch */

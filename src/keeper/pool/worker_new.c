@@ -1,7 +1,9 @@
 /*
  * worker_new: builds a worker: cold, warm, or as a branch of another.
  */
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "keeper/keeper.h"
@@ -178,6 +180,27 @@ acquire_slot(struct worker *root)
 	return -1;
 }
 
+/* The mounts of a branch are copies of its parent's, so it uses the same
+   layers. */
+static int
+copy_installed(struct worker *i, const struct worker *parent,
+	       struct remit_error *err)
+{
+	for (size_t n = 0; n < parent->installed_count; n++) {
+		struct package_layer *to = &i->installed[n];
+
+		*to = (struct package_layer)PACKAGE_LAYER_INIT;
+		memcpy(to->id, parent->installed[n].id, sizeof(to->id));
+		to->lock = fcntl(parent->installed[n].lock, F_DUPFD_CLOEXEC, 0);
+		if (to->lock < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "dup");
+		i->installed_count++;
+	}
+	i->install_requests = parent->install_requests;
+	i->installed_bytes = parent->installed_bytes;
+	return 0;
+}
+
 struct worker *
 worker_new_branch(struct session *s, struct worker *parent,
 		  struct remit_error *err)
@@ -197,7 +220,8 @@ worker_new_branch(struct session *s, struct worker *parent,
 	i->state = WORKER_BUILDING;
 	make_name(name, sizeof(name));
 	slot = acquire_slot(i->root);
-	if (feed_pipe(&reader, &i->in, err) < 0 ||
+	if (copy_installed(i, parent, err) < 0 ||
+	    feed_pipe(&reader, &i->in, err) < 0 ||
 	    jail_branch(&i->jail, &i->pool->plan, &s->keeper->site,
 			&parent->jail, &slot, reader, name, err) < 0 ||
 	    worker_watch(i, err) < 0)

@@ -81,29 +81,47 @@ send_head(struct link *l, enum frame_type type, const struct call_head *h,
 	return link_send(l, type, head.data, head.len, err);
 }
 
-/* Answers a call with an error. Code that calls without reading must not fill
-   the keeper's memory with refusals, even if results of tools may be large. */
 static int
-bridge_refuse_call(struct bridge *b, struct link *jail, uint64_t id,
-		   const char *message, struct remit_error *err)
+send_text(struct link *jail, uint64_t id, const char *word, const char *text,
+	  struct remit_error *err)
 {
 	struct call_head h = {
 		.id = id,
 		.key = "outcome",
-		.word = "error",
-		.bytes = strlen(message),
+		.word = word,
+		.bytes = strlen(text),
 	};
 
+	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
+		return -1;
+	return link_send_pieces(jail, FRAME_REPLY_DATA, text, strlen(text),
+				err);
+}
+
+/* Code that calls without reading must not fill the keeper's memory with
+   refusals, even if results of tools may be large. */
+static int
+count_refusal(struct bridge *b, const struct link *jail,
+	      struct remit_error *err)
+{
 	if (!link_backlog(jail))
 		b->refused_bytes = 0;
 	b->refused_bytes += MESSAGE_MAX;
-	if (b->refused_bytes > REFUSED_BYTES_MAX)
-		return fail(err, REMIT_E_PROTOCOL,
-			    "the code does not read refusals");
-	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
+	return b->refused_bytes > REFUSED_BYTES_MAX
+		       ? fail(err, REMIT_E_PROTOCOL,
+			      "the code does not read the refusals of its "
+			      "calls")
+		       : 0;
+}
+
+/* Answers a call with an error. */
+static int
+bridge_refuse_call(struct bridge *b, struct link *jail, uint64_t id,
+		   const char *message, struct remit_error *err)
+{
+	if (count_refusal(b, jail, err) < 0)
 		return -1;
-	return link_send_pieces(jail, FRAME_REPLY_DATA, message,
-				strlen(message), err);
+	return send_text(jail, id, "error", message, err);
 }
 
 /* Writes to `why` the reason for not forwarding a call, or an empty text. */
@@ -130,6 +148,22 @@ explain_refusal(const struct bridge *b, const struct bridge_limits *max,
 			 "%llu",
 			 (unsigned long long)h->bytes,
 			 (unsigned long long)max->bytes);
+}
+
+/* The same for a request for packages, which is not forwarded. */
+static const char *
+refuses_request(const struct bridge *b, const struct bridge_limits *max,
+		const struct call_head *h)
+{
+	if (max->no_request)
+		return "no cell is running";
+	if (b->request_id)
+		return "packages are being installed already";
+	if (h->bytes > BRIDGE_REQUEST_MAX)
+		return "the list of packages is too long";
+	if (b->pending_count == BRIDGE_PENDING)
+		return "too many calls wait for a reply";
+	return "";
 }
 
 /* Code that waits for a reply when it may not call more never has more than
@@ -165,10 +199,19 @@ bridge_begin_call(struct bridge *b, const struct bridge_limits *max,
 			    "a call has the wrong number or no length");
 	b->last_id = h.id;
 	b->call = (struct transfer){ .id = h.id, .missing = h.bytes };
-	explain_refusal(b, max, &h, why, sizeof(why));
+	b->call.kept = !strcmp(h.word, BRIDGE_INSTALL);
+	if (b->call.kept)
+		snprintf(why, sizeof(why), "%s", refuses_request(b, max, &h));
+	else
+		explain_refusal(b, max, &h, why, sizeof(why));
 	if (why[0]) {
 		b->call.dropped = true;
 		return bridge_refuse_call(b, jail, h.id, why, err);
+	}
+	if (b->call.kept) {
+		b->request_id = h.id;
+		b->request.len = 0;
+		return 0;
 	}
 	b->calls++;
 	return link_send(client, FRAME_CALL, f->payload, f->len, err);
@@ -201,10 +244,36 @@ bridge_call(struct bridge *b, const struct bridge_limits *max,
 		*begun = true;
 		b->pending[b->pending_count++] = b->call.id;
 	}
-	return link_send(client, FRAME_CALL_DATA, f->payload, f->len, err);
+	if (!b->call.kept)
+		return link_send(client, FRAME_CALL_DATA, f->payload, f->len,
+				 err);
+	return buf_add(&b->request, f->payload, f->len) < 0
+		       ? fail_memory(err, "packages")
+		       : 0;
 }
 
 /* ---- from the client ---- */
+
+/* The code has read only a part of a reply: nothing may come in between. */
+static bool
+is_replying(const struct bridge *b)
+{
+	return b->reply.missing && !b->reply.dropped;
+}
+
+static int
+send_answer(struct bridge *b, struct link *jail, struct remit_error *err)
+{
+	const char *word = b->answer_word;
+	uint64_t id = b->request_id;
+
+	if (!word || is_replying(b))
+		return 0;
+	b->answer_word = NULL;
+	b->request_id = 0;
+	pending_remove(b, id);
+	return send_text(jail, id, word, buf_text(&b->answer), err);
+}
 
 static int
 bridge_begin_reply(struct bridge *b, const struct bridge_limits *max,
@@ -224,7 +293,8 @@ bridge_begin_reply(struct bridge *b, const struct bridge_limits *max,
 			    "a reply to an unknown call");
 	b->reply = (struct transfer){ .id = h.id, .missing = h.bytes };
 	/* The call may be from an earlier cell. */
-	if (pending_find(b, h.id) == b->pending_count) {
+	if (pending_find(b, h.id) == b->pending_count ||
+	    h.id == b->request_id) {
 		b->reply.dropped = true;
 		return 0;
 	}
@@ -256,7 +326,37 @@ bridge_reply(struct bridge *b, const struct bridge_limits *max,
 		*ended = true;
 		pending_remove(b, b->reply.id);
 	}
-	return link_send(jail, FRAME_REPLY_DATA, f->payload, f->len, err);
+	if (link_send(jail, FRAME_REPLY_DATA, f->payload, f->len, err) < 0)
+		return -1;
+	return send_answer(b, jail, err);
+}
+
+int
+bridge_answer(struct bridge *b, struct link *jail, const char *word,
+	      const char *text, struct remit_error *err)
+{
+	if (!b->request_id)
+		return 0;
+	if (count_refusal(b, jail, err) < 0)
+		return -1;
+	b->answer.len = 0;
+	if (buf_add(&b->answer, text, strlen(text)) < 0)
+		return fail_memory(err, "packages");
+	b->answer_word = word;
+	return send_answer(b, jail, err);
+}
+
+/* Far more than code that reads has waiting for it. */
+#define PROGRESS_BACKLOG ((size_t)64 * 1024)
+
+int
+bridge_send_progress(struct bridge *b, struct link *jail, const char *line,
+		     struct remit_error *err)
+{
+	if (!b->request_id || b->answer_word || is_replying(b) ||
+	    link_backlog(jail) > PROGRESS_BACKLOG || !line[0])
+		return 0;
+	return send_text(jail, b->request_id, "progress", line, err);
 }
 
 int
@@ -275,6 +375,8 @@ bridge_end(struct bridge *b)
 {
 	b->pending_count = 0;
 	b->call = (struct transfer){ 0 };
+	b->request_id = 0;
+	b->answer_word = NULL;
 	/* The rest of a reply that has started is still to come. */
 	b->reply.dropped = true;
 }
@@ -291,4 +393,6 @@ void
 bridge_free(struct bridge *b)
 {
 	buf_free(&b->tools);
+	buf_free(&b->request);
+	buf_free(&b->answer);
 }

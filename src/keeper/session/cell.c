@@ -195,6 +195,7 @@ cell_free(struct cell *c)
 	feed_free(&c->input);
 	claim_free(&c->claim);
 	denials_free(&c->denials);
+	list_free(&c->installed);
 	free(c->network);
 	own_fd_close(&c->workspace);
 	if (c->export)
@@ -250,6 +251,18 @@ cell_clock_resume(struct cell_clock *c, uint64_t now_us)
 	c->pause_left_us -= stood;
 	if (c->deadline_us && !c->cut_short)
 		c->deadline_us += stood;
+}
+
+void
+cell_clock_extend(struct cell_clock *c, uint64_t us)
+{
+	c->pause_left_us += us;
+}
+
+void
+cell_clock_retract(struct cell_clock *c, uint64_t us)
+{
+	c->pause_left_us -= us < c->pause_left_us ? us : c->pause_left_us;
 }
 
 uint64_t

@@ -80,6 +80,7 @@ struct cell {
 	struct facts facts;
 	struct displays displays;
 	struct denials denials;
+	struct list installed;	  /* packages, as NAME==VERSION */
 	struct ledger *network;	  /* NULL: no proxy */
 	struct cgroup_usage used; /* by its cgroups, at the end */
 	struct exit_report exit;
@@ -119,7 +120,8 @@ void cell_free(struct cell *c);
  * The clock of a cell: the moments that its session waits for, in the time of
  * loop_now_us(). The wall clock is paused while the code waits for the host,
  * that is, for a reply of a tool or a person, but no longer than tool_wait in
- * total. The processor clock is never paused.
+ * total, or for packages, for which it is extended. The processor clock is
+ * never paused.
  *
  * These functions do not read the time: the caller passes `now_us`.
  */
@@ -140,6 +142,9 @@ void cell_clock_start(struct cell_clock *c, uint64_t deadline_us,
 /* Each pause must be resumed once. Pauses may overlap. */
 void cell_clock_pause(struct cell_clock *c, uint64_t now_us);
 void cell_clock_resume(struct cell_clock *c, uint64_t now_us);
+/* Allows longer pauses; and takes back what was not used. */
+void cell_clock_extend(struct cell_clock *c, uint64_t us);
+void cell_clock_retract(struct cell_clock *c, uint64_t us);
 /* Returns how long the code has waited for the host, until this moment. */
 uint64_t cell_clock_paused_us(const struct cell_clock *c, uint64_t until_us);
 /* Makes this moment the deadline, unless the deadline is earlier. */

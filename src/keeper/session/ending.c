@@ -12,6 +12,7 @@
 #include "keeper/output/network.h"
 #include "keeper/output/result.h"
 #include "keeper/session/part.h"
+#include "keeper/session/task.h"
 #include "policy/rules/module_package.h"
 #include "wire/result.h"
 
@@ -166,7 +167,13 @@ note_module(struct session *s)
 
 	if (package && s->pool &&
 	    plan_accepts_package(&s->pool->plan, &s->keeper->host, package))
-		claim_add_package(c, package);
+		claim_add_package(
+			c, package,
+			!s->pool->plan.installs ? CLAIM_INSTALL_BEFORE
+			: session_has_cells(s) &&
+					!task_is_checked(&s->pool->plan)
+				? CLAIM_INSTALL_LINE
+				: CLAIM_INSTALL_CALL);
 }
 
 /* Every result is preceded by its enforcement, even if there was no plan. A

@@ -8,6 +8,7 @@
  *   client.c        frames of the client
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
+ *   packages.c      packages that the code asks for
  *   commit.c        changes written to the host
  *   ending.c        facts, exported files, audit, answer
  *   session_cell.c  the sequence of cells
@@ -214,6 +215,14 @@ int session_recv_reply(struct session *s, const struct frame *f,
 void session_end_tools(struct session *s);
 /* Resets them between cells. */
 void session_reset_tools(struct session *s);
+
+/* Packages. */
+
+/* Handles the request that the bridge has received. */
+int session_request_packages(struct session *s,
+			     struct remit_error *err) must_check;
+/* Forgets the request that the code waits for. */
+void session_drop_packages(struct session *s);
 
 /* The jail. */
 

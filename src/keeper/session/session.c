@@ -83,6 +83,7 @@ void
 session_detach_worker(struct session *s)
 {
 	session_drop_question(s);
+	session_drop_packages(s);
 	loop_remove(&s->keeper->loop, &s->on_proxy);
 	loop_remove(&s->keeper->loop, &s->on_in);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);

@@ -56,6 +56,18 @@ struct filing {
 	uint64_t answer_bytes_left; /* that the code may still send */
 };
 
+/* The packages that a session waits for: those of its policy, or those that its
+   code asks for. */
+struct package_wait {
+	struct install *install; /* what it waits for, or NULL */
+	bool install_ended;	 /* that installation has ended */
+	/* Only of a request of the code: */
+	bool is_open;	      /* it has no answer yet */
+	struct policy policy; /* the session's, with these packages alone */
+	struct list have;     /* what the code reports that it has */
+	uint64_t wait_max_us; /* how long the clock may be paused for it */
+};
+
 /* What its code displays. */
 struct showing {
 	uint64_t mode;	  /* enum display_mode; pools do not depend on it */
@@ -78,6 +90,7 @@ struct session {
 	struct source on_client;
 	bool client_gone;
 	bool counts_as_running; /* counted in keeper->running */
+	bool is_set_aside;	/* it waits, and is counted again afterwards */
 	bool stays; /* "stays" was sent: the client may send another job */
 	bool follows_another;  /* early frames may be meant for the previous job
 				  of this connection */
@@ -87,8 +100,7 @@ struct session {
 	struct policy policy; /* until it has a pool, which owns another */
 	struct buf policy_text;
 	struct pool *pool;
-	struct install *install; /* waits for packages, or NULL */
-	bool install_ended;	 /* that installation has ended */
+	struct package_wait packages;
 	struct package_layer
 		package_layer;	/* its packages, until it has a pool */
 	struct secrets secrets; /* sent by its client */
@@ -146,6 +158,12 @@ void session_post(struct session *s, enum session_event event);
  * reason.
  */
 void session_fail(struct session *s, const struct remit_error *why);
+
+/* Called by an installation that the code waits for. */
+
+/* `why` is NULL if the packages are installed, or can be tried again. */
+void session_got_packages(struct session *s, const struct remit_error *why);
+void session_show_progress(struct session *s, const char *line);
 
 /* Called by its worker. */
 

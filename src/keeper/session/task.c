@@ -301,6 +301,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
 	    (kind != TASK_COLD && add_packages(out, plan) < 0) ||
 	    (plan->session && record_add(out, "session", "yes") < 0) ||
+	    (plan->installs && record_add(out, "installs", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
 	    add_caps(out, p) < 0 || add_workspace(out, p) < 0 ||

@@ -23,6 +23,7 @@ current_limits(const struct session *s)
 	/* Threads that a cell left running may not call tools. */
 	if (session_is_between_cells(s))
 		return (struct bridge_limits){
+			.no_request = true,
 			.bytes = p->tool_bytes,
 			.concurrency = p->tool_concurrency,
 		};
@@ -69,6 +70,8 @@ session_recv_call(struct session *s, const struct frame *f,
 		return -1;
 	if (begun)
 		session_pause_clock(s);
+	if (begun && s->bridge.call.kept)
+		return session_request_packages(s, err);
 	if (begun || link_backlog(&s->client) > CLIENT_BACKLOG)
 		session_flush_client(s);
 	return 0;
@@ -100,6 +103,7 @@ void
 session_reset_tools(struct session *s)
 {
 	session_drop_question(s);
+	session_drop_packages(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
 	s->clock.pauses = 0;
@@ -110,7 +114,8 @@ session_reset_tools(struct session *s)
 void
 session_end_tools(struct session *s)
 {
-	if (s->worker && s->bridge.tools_sent)
+	session_drop_packages(s);
+	if (s->worker && (s->bridge.tools_sent || s->bridge.last_id))
 		shutdown(s->worker->jail.channel.fd, SHUT_WR);
 	while (s->bridge.pending_count && s->clock.pauses) {
 		s->bridge.pending_count--;

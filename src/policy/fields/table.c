@@ -64,7 +64,6 @@ static const char *const validator_choices[] = { "off", "relaxed", "strict",
 		       MECH(COMMIT),                                    \
 	       MECH(LANDLOCK))
 
-/* Of package_installation only false is built: the plan refuses true. */
 const struct field fields[FIELD_TOTAL] = {
 	[F_TIER] = {
 		.name = "tier",
@@ -222,7 +221,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_BOOL,
 		.offset = offsetof(struct policy, package_installation),
 		.fallback = "false",
-		.sentence = "the code may install packages while it runs (not built yet)",
+		.sentence = "the code may have packages installed from the index while it runs, by name and version, as packages are",
 		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
 				       MECH(SECCOMP),
 			       MECH(LANDLOCK) | MECH(SECCOMP)),

@@ -98,7 +98,11 @@ add_packages(struct buf *out, const struct instructions *in)
 		return -1;
 	return buf_addf(
 		out, ".%s\n",
-		is_kept(in, F_PACKAGE_INSTALLATION)
+		in->plan->installs
+			? " For another package, call "
+			  "`install_packages(\"NAME\")` once, before the code "
+			  "that imports it: names and versions only."
+		: is_kept(in, F_PACKAGE_INSTALLATION)
 			? " Nothing else can be installed: `pip` does not work."
 			: "");
 }

@@ -1,6 +1,6 @@
 /*
- * plan_packages: packages that are installed before a run; code cannot install
- * any itself.
+ * plan_packages: packages that are installed before a run, and those that code
+ * may have installed while it runs. It cannot install any itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,23 +9,6 @@
 #include "policy/plan/part.h"
 #include "policy/rules/host_rule.h"
 #include "policy/rules/package_rule.h"
-
-int
-decide_installation(struct decision *d, struct remit_error *err)
-{
-	if (d->policy->package_installation)
-		return fail_refused(err, d->field->name,
-				    "List the packages with --package: they "
-				    "are installed before the run.",
-				    "installing packages while the code runs "
-				    "is not built yet");
-	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
-	plan_note_kept(d, MECH(LANDLOCK));
-	if (d->policy->network_access != NETWORK_HOST)
-		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
-	plan_note_kept(d, MECH(SECCOMP));
-	return 0;
-}
 
 static int
 check_sources(const struct policy *p, struct remit_error *err)
@@ -75,9 +58,14 @@ decide_packages(struct decision *d, struct remit_error *err)
 int
 plan_check_packages(const struct plan *p, struct remit_error *err)
 {
-	if (!package_rule_any(p->policy) || tiers[p->tier].jailed)
+	const char *field = p->policy->package_installation
+				    ? "package_installation"
+				    : "packages";
+
+	if (tiers[p->tier].jailed ||
+	    (!package_rule_any(p->policy) && !p->policy->package_installation))
 		return 0;
-	return fail_refused(err, "packages",
+	return fail_refused(err, field,
 			    "Use the tier local, or leave the field out.",
 			    "the tier \"%s\" has no jail to mount packages in",
 			    tiers[p->tier].name);
@@ -129,4 +117,61 @@ plan_accepts_package(const struct plan *p, const struct host *host,
 	       policy_copy(&more, p->policy) == 0 &&
 	       list_add(&more.packages, name) == 0 &&
 	       plan_build(&plan, &more, &job, host, p->interpreter, &err) == 0;
+}
+
+/* ---- packages that the code may have installed ---- */
+
+#define LIST_INSTEAD                                                       \
+	"List the packages with --package: they are installed before the " \
+	"run."
+
+/* A layer is mounted into the jail while code runs in it: that needs a mount
+   namespace, and code. */
+static int
+check_installation(const struct decision *d, struct remit_error *err)
+{
+	const char *name = d->field->name;
+
+	if (is_bare(d))
+		return fail_refused(err, name, LIST_INSTEAD,
+				    "the tier \"%s\" has no mount namespace "
+				    "into which packages could be mounted "
+				    "while code runs",
+				    tiers[d->plan->tier].name);
+	if (d->plan->tier == TIER_STATIC)
+		return fail_refused(err, name, LIST_INSTEAD,
+				    "nothing runs in the tier \"%s\"",
+				    tiers[d->plan->tier].name);
+	if (check_sources(d->policy, err) < 0)
+		return -1;
+	if (!can_install(d->policy, d->plan->interpreter, d->host))
+		return fail_refused(err, name,
+				    "Use a Python with pip (python3-pip), and "
+				    "an index (--index-url) or folders "
+				    "(--find-links).",
+				    "packages cannot be installed with this "
+				    "interpreter: pip is missing, or there is "
+				    "no index and no folder with packages");
+	return 0;
+}
+
+int
+decide_installation(struct decision *d, struct remit_error *err)
+{
+	bool installs = d->policy->package_installation;
+
+	if (installs && check_installation(d, err) < 0)
+		return -1;
+	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
+	plan_note_kept(d, MECH(LANDLOCK));
+	if (d->policy->network_access != NETWORK_HOST)
+		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	plan_note_kept(d, MECH(SECCOMP));
+	d->plan->installs = installs;
+	if (installs)
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "by name and version, in a separate jail; at most %d "
+			 "times; read-only in this one",
+			 PLAN_INSTALLS_MAX);
+	return 0;
 }

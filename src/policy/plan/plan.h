@@ -75,6 +75,11 @@ struct plan_limits {
 /* The maximum of the field branches. */
 #define PLAN_BRANCHES_MAX 64
 
+/* With package_installation: the maximum number of package layers that are
+   mounted in a jail while it runs, and of requests for them. */
+#define PLAN_INSTALLS_MAX	  16
+#define PLAN_INSTALL_REQUESTS_MAX 64
+
 struct plan {
 	enum tier tier;
 	const struct policy *policy; /* must outlive the plan */
@@ -104,6 +109,7 @@ struct plan {
 			      and so sockets that are files there */
 	bool session;	   /* more cells may follow */
 	bool forkable;	   /* the session may have branches */
+	bool installs;	   /* the code may have packages installed */
 	uint64_t left_out; /* always 0 except in test builds */
 };
 

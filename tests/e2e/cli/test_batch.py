@@ -166,7 +166,7 @@ def test_duplicate_id_is_refused(any_remit):
 
 
 def test_unenforceable_policy_refuses_only_its_job(any_remit):
-    done = any_remit("batch", input=lines({"code": "", "policy": {"package_installation": True}}, {"code": "print(1)"}))
+    done = any_remit("batch", input=lines({"code": "", "policy": {"package_installation": True, "package_offline": True}}, {"code": "print(1)"}))
     wrong, right = results(done.stdout)
     assert (wrong["status"], wrong["error"]["where"]) == ("refused", "package_installation") and "line" not in wrong
     assert right["stdout"] == "1\n" and done.returncode == 125

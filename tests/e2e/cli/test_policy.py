@@ -7,7 +7,7 @@ import re
 import pytest
 
 NOT_KEPT = [
-    ("filesystem_write_roots", ["/srv"]), ("package_installation", True),
+    ("filesystem_write_roots", ["/srv"]),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip
 

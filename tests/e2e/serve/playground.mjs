@@ -266,6 +266,8 @@ const scenarios = {
 		await it.page.locator("#field-filesystem_read_roots").blur();
 		await plan.locator(".refusal", { hasText: /Not valid\s*filesystem_read_roots/ }).waitFor();
 		await it.page.locator('[data-field="filesystem_read_roots"] .reset').click();
+		await it.page.fill("#find", "package_offline");
+		await it.page.check("#field-package_offline");
 		await it.page.fill("#find", "package_installation");
 		await it.page.check("#field-package_installation");
 		await plan.locator(".refusal", { hasText: "Refused: package_installation" }).waitFor();
@@ -273,6 +275,8 @@ const scenarios = {
 		await it.run("print(1)");
 		assert.equal(await it.status(), "Refused");
 		await it.page.locator('[data-field="package_installation"] .reset').click();
+		await it.page.fill("#find", "package_offline");
+		await it.page.locator('[data-field="package_offline"] .reset').click();
 		await plan.locator(".plan-line").waitFor();
 		await it.page.fill("#find", "");
 		await it.page.fill("#field-timeout", "700ms");

@@ -813,7 +813,7 @@ def test_protocol_violation_ends_only_its_session(remit):
 
 
 def test_unenforceable_policy_is_refused_at_open(client):
-    reply = client.request("open", policy=policy(package_installation=True))["failed"]
+    reply = client.request("open", policy=policy(package_installation=True, package_offline=True))["failed"]
     assert reply["where"] == "package_installation" and reply["remedy"], reply
     reply = client.request("open", policy=policy(tier="static"))["failed"]
     assert reply["where"] == "tier" and "runs no code" in reply["message"], reply

@@ -204,7 +204,7 @@ def test_doctor_explain_and_matrix_report():
     assert {e.field: e.value for e in plan.enforcement}["memory_bytes"] == 300 << 20 and "memory_bytes" in str(plan)
     assert "seccomp" in remit.matrix().mechanisms("network_access") and "<table>" in remit.matrix()._repr_html_()
     with pytest.raises(remit.Unenforceable) as caught:
-        remit.explain(package_installation=True)
+        remit.explain(package_installation=True, offline=True)
     assert caught.value.where == "package_installation" and caught.value.remedy
 
 

@@ -228,7 +228,7 @@ result_text_is_one_line_in_table_order(void **state)
 		"\"enforcement\":" ROWS ",\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":null,"
 		"\"artifacts\":[],\"artifacts_skipped\":[],\"changes\":[],"
-		"\"changes_skipped\":[],\"committed\":null,"
+		"\"changes_skipped\":[],\"committed\":null,\"installed\":[],"
 		"\"session\":null,\"calls\":[],\"calls_left_out\":0,"
 		"\"run_id\":null,\"remit_version\":\"\","
 		"\"remit_exit_code\":0}");

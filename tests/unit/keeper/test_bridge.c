@@ -278,6 +278,116 @@ run_without_tools_cannot_call(void **state)
 	refused(&w, 0, "this run has no tools");
 }
 
+/* ---- requests for packages ---- */
+
+static void
+request(struct world *w, uint64_t id)
+{
+	assert_int_equal(head(w, true, id, BRIDGE_INSTALL, 3), 0);
+	assert_int_equal(data(w, true, 2), 0);
+	assert_false(w->changed);
+	assert_int_equal(data(w, true, 1), 0);
+}
+
+static bool
+jail_was_sent(const struct world *w, const char *words)
+{
+	return memmem(w->jail.out.data, w->jail.out.len, words, strlen(words));
+}
+
+static void
+request_for_packages_is_kept_and_needs_no_tools(void **state)
+{
+	own(world) struct world w = opened();
+
+	(void)state;
+	w.bridge.tools.len = 0;
+	request(&w, 1);
+	assert_true(w.changed);
+	assert_int_equal(w.bridge.request_id, 1);
+	assert_int_equal(w.bridge.request.len, 3);
+	assert_int_equal(w.client.out.len, 0);
+	assert_int_equal(w.bridge.calls, 0);
+	/* The client cannot answer it. */
+	reply(&w, 1);
+	assert_false(w.changed);
+	assert_int_equal(w.jail.out.len, 0);
+	assert_int_equal(
+		bridge_send_progress(&w.bridge, &w.jail, "a line", &w.err), 0);
+	assert_true(jail_was_sent(&w, "progress"));
+	assert_int_equal(
+		bridge_answer(&w.bridge, &w.jail, "ok", "done", &w.err), 0);
+	assert_true(jail_was_sent(&w, "done"));
+	assert_int_equal(w.bridge.pending_count, 0);
+	assert_int_equal(w.bridge.request_id, 0);
+	request(&w, 2);
+}
+
+static void
+requests_beyond_a_limit_are_refused(void **state)
+{
+	static const struct bridge_limits between = { .no_request = true,
+						      .concurrency = 2 };
+	own(world) struct world w = opened();
+
+	(void)state;
+	assert_int_equal(head_within(&w, &between, true, 1, BRIDGE_INSTALL, 1),
+			 0);
+	refused(&w, 0, "no cell is running");
+	assert_int_equal(data(&w, true, 1), 0);
+	assert_int_equal(
+		head(&w, true, 2, BRIDGE_INSTALL, BRIDGE_REQUEST_MAX + 1), 0);
+	refused(&w, 0, "too long");
+	assert_int_equal(data(&w, true, FRAME_PIECE), 0);
+	assert_int_equal(data(&w, true, 1), 0);
+	request(&w, 3);
+	assert_int_equal(head(&w, true, 4, BRIDGE_INSTALL, 1), 0);
+	refused(&w, 0, "being installed already");
+	assert_int_equal(w.bridge.request_id, 3);
+}
+
+static void
+answer_waits_for_the_rest_of_a_reply(void **state)
+{
+	own(world) struct world w = opened();
+	size_t before;
+
+	(void)state;
+	call(&w, 1);
+	request(&w, 2);
+	assert_int_equal(head(&w, false, 1, "ok", 2), 0);
+	assert_int_equal(data(&w, false, 1), 0);
+	before = w.jail.out.len;
+	assert_int_equal(
+		bridge_send_progress(&w.bridge, &w.jail, "line", &w.err), 0);
+	assert_int_equal(
+		bridge_answer(&w.bridge, &w.jail, "ok", "done", &w.err), 0);
+	assert_int_equal(w.jail.out.len, before);
+	assert_int_equal(data(&w, false, 1), 0);
+	assert_true(jail_was_sent(&w, "done"));
+	assert_int_equal(w.bridge.pending_count, 0);
+}
+
+static void
+answers_that_are_not_read_end_the_calls(void **state)
+{
+	own(world) struct world w = opened();
+	uint64_t id = 0;
+	int done = 0;
+
+	(void)state;
+	while (done == 0 && ++id < 100000) {
+		done = head(&w, true, id, BRIDGE_INSTALL, 1);
+		if (done == 0)
+			done = data(&w, true, 1);
+		if (done == 0)
+			done = bridge_answer(&w.bridge, &w.jail, "error", "no",
+					     &w.err);
+	}
+	assert_true(id < 1000);
+	assert_non_null(strstr(w.err.message, "not read"));
+}
+
 static void
 tools_are_sent_once(void **state)
 {
@@ -315,6 +425,11 @@ main(void)
 		cmocka_unit_test(code_that_does_not_read_replies_is_cut_off),
 		cmocka_unit_test(unread_refusals_end_the_calls),
 		cmocka_unit_test(run_without_tools_cannot_call),
+		cmocka_unit_test(
+			request_for_packages_is_kept_and_needs_no_tools),
+		cmocka_unit_test(requests_beyond_a_limit_are_refused),
+		cmocka_unit_test(answer_waits_for_the_rest_of_a_reply),
+		cmocka_unit_test(answers_that_are_not_read_end_the_calls),
 		cmocka_unit_test(tools_are_sent_once),
 	};
 

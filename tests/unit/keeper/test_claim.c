@@ -90,7 +90,7 @@ missing_module_is_kept_once_and_gets_its_remedy(void **state)
 	/* Only the keeper adds these two. */
 	assert_null(json_object_get(c.error, "package"));
 	assert_null(json_object_get(c.error, "remedy"));
-	claim_add_package(&c, "opencv-python-headless");
+	claim_add_package(&c, "opencv-python-headless", CLAIM_INSTALL_BEFORE);
 	says(&c, "package", "opencv-python-headless");
 	says(&c, "remedy",
 	     "cv2 is not installed. Try --package opencv-python-headless, or "

@@ -465,6 +465,40 @@ key_of(char out[SHA256_TEXT], const char *flag, const char *value,
 }
 
 static void
+key_for_code(char out[SHA256_TEXT], const char *tenant, const char *have)
+{
+	own(list) struct list all = { 0 };
+
+	key_of(out, NULL, NULL, "a");
+	if (have)
+		assert_int_equal(list_add(&all, have), 0);
+	package_layer_key_add(out, tenant, &all);
+}
+
+/* If tenants shared a layer, one could notice from the time of an installation
+   what others have asked for. */
+static void
+code_of_tenants_never_shares_a_layer(void **state)
+{
+	char plain[SHA256_TEXT], alice[SHA256_TEXT], bob[SHA256_TEXT];
+
+	(void)state;
+	key_of(plain, NULL, NULL, "a");
+	key_for_code(alice, NULL, NULL);
+	assert_string_equal(alice, plain);
+	for (int with_have = 0; with_have < 2; with_have++) {
+		const char *have = with_have ? "c==1" : NULL;
+
+		key_for_code(alice, "alice", have);
+		key_for_code(bob, "bob", have);
+		assert_string_not_equal(alice, bob);
+		assert_string_not_equal(alice, plain);
+		key_for_code(bob, "alice", have);
+		assert_string_equal(alice, bob);
+	}
+}
+
+static void
 request_key_covers_everything_that_decides_what_is_installed(void **state)
 {
 	static const struct {
@@ -518,6 +552,7 @@ main(void)
 		cmocka_unit_test(layer_is_found_and_read_only),
 		cmocka_unit_test(changed_layer_is_not_used),
 		cmocka_unit_test(large_layer_is_checked_by_another_process),
+		cmocka_unit_test(code_of_tenants_never_shares_a_layer),
 		cmocka_unit_test(prune_takes_from_the_tenant_that_has_most),
 		cmocka_unit_test(hostile_names_leave_no_files),
 		cmocka_unit_test(files_must_be_numbered_and_complete),

@@ -162,7 +162,8 @@ result_is_one_line_with_known_members(void **state)
 		"\"displays_left_out\":0,\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,"
 		"\"artifacts_skipped\":[],\"changes\":[],"
-		"\"changes_skipped\":[],\"committed\":null,\"session\":null,"
+		"\"changes_skipped\":[],\"committed\":null,\"installed\":[],"
+		"\"session\":null,"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }

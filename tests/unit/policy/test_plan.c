@@ -441,16 +441,6 @@ an_older_landlock_is_not_named_for_the_network(void **state)
 /* ---- packages ---- */
 
 static void
-installing_packages_is_refused(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	t.policy.package_installation = true;
-	refused(&t, "package_installation", "not built");
-}
-
-static void
 packages_are_names_of_an_index(void **state)
 {
 	own(trial) struct trial t = ordinary();
@@ -552,6 +542,40 @@ package_layer_is_mounted_after_the_interpreter(void **state)
 	assert_string_equal(t.plan.mounts[at].jail, "/.remit/packages");
 	assert_int_equal(t.plan.mounts[at].mode, MOUNT_RO);
 	assert_true(t.plan.mounts[at].runtime);
+}
+
+static void
+code_may_install_where_a_layer_can_be_mounted_into_its_jail(void **state)
+{
+	struct interpreter in = python;
+	own(trial) struct trial t = ordinary();
+	own(trial) struct trial still = ordinary();
+	own(trial) struct trial plain = ordinary();
+	own(trial) struct trial bare = ordinary();
+
+	(void)state;
+	t.policy.package_installation = true;
+	refused(&t, "package_installation", "pip is missing");
+	in.pip = "";
+	in.package_index = "https://pypi.org/simple";
+	assert_true(takes(&t, &in, "polars"));
+	assert_true(t.plan.installs);
+	kept_by(&t, F_PACKAGE_INSTALLATION,
+		MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
+			MECH(SECCOMP));
+	assert_non_null(
+		strstr(row(&t, F_PACKAGE_INSTALLATION)->note, "at most 16"));
+	set(&t, "package-host", "example.com");
+	refused(&t, "package_hosts", "no port");
+	still.policy.package_installation = true;
+	still.policy.tier = TIER_STATIC;
+	refused(&still, "package_installation", "nothing runs");
+	plain.policy.package_installation = true;
+	plain.policy.tier = TIER_UNSAFE;
+	refused(&plain, "package_installation", "no jail");
+	assert_int_equal(policy_preset(&bare.policy, "landlock", &bare.err), 0);
+	bare.policy.package_installation = true;
+	refused(&bare, "package_installation", "no mount namespace");
 }
 
 /* ---- the unsafe tier ---- */
@@ -867,7 +891,8 @@ main(void)
 			the_filter_has_a_bit_for_each_grant_and_for_strict_memory),
 		cmocka_unit_test(
 			an_older_landlock_is_not_named_for_the_network),
-		cmocka_unit_test(installing_packages_is_refused),
+		cmocka_unit_test(
+			code_may_install_where_a_layer_can_be_mounted_into_its_jail),
 		cmocka_unit_test(packages_are_names_of_an_index),
 		cmocka_unit_test(packages_are_refused_in_a_tier_without_a_jail),
 		cmocka_unit_test(

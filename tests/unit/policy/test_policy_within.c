@@ -109,6 +109,8 @@ each_kind_of_field_has_its_direction(void **state)
 			"\"/b\"}]}");
 	assert_narrower("subprocess_execution", "{}",
 			"{\"subprocess_execution\": true}");
+	assert_narrower("package_installation", "{}",
+			"{\"package_installation\": true}");
 	assert_narrower("blocked_imports",
 			"{\"blocked_imports\": [\"os\", \"re\"]}",
 			"{\"blocked_imports\": [\"os\"]}");
