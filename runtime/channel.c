@@ -11,10 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/fd.h"
 #include "base/file/io.h"
 
 /* The interval for polling how much is unread. */
 #define PAUSE_NS 20000
+
+#define PIECE 16384
 
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -118,4 +121,50 @@ channel_part(PyObject *self, PyObject *args)
 	if (failed)
 		return PyErr_SetFromErrno(PyExc_OSError);
 	Py_RETURN_NONE;
+}
+
+/* The descriptor that came with the last bytes, or -1. */
+static int passed_fd = -1;
+
+/* Like recvmsg(2) on the channel, with the lock of the interpreter released. */
+static ssize_t
+receive(int fd, char piece[PIECE])
+{
+	int got[PASS_MAX];
+	size_t count = 0;
+	ssize_t n;
+
+	Py_BEGIN_ALLOW_THREADS;
+	n = pass_recv(fd, piece, PIECE, got, &count, 0);
+	Py_END_ALLOW_THREADS;
+	for (size_t i = 0; i < count; i++) {
+		own_fd_close(&passed_fd);
+		passed_fd = got[i];
+	}
+	return n;
+}
+
+PyObject *
+channel_read(PyObject *self, PyObject *channel)
+{
+	long fd = PyLong_AsLong(channel);
+	char piece[PIECE];
+	ssize_t n;
+
+	(void)self;
+	if (PyErr_Occurred())
+		return NULL;
+	while ((n = receive((int)fd, piece)) < 0 && errno == EINTR)
+		if (PyErr_CheckSignals() < 0)
+			return NULL;
+	return n < 0 ? PyErr_SetFromErrno(PyExc_OSError)
+		     : PyBytes_FromStringAndSize(piece, n);
+}
+
+PyObject *
+channel_passed(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyLong_FromLong(take_fd(&passed_fd));
 }

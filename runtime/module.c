@@ -369,6 +369,10 @@ static PyMethodDef methods[] = {
 	  "--\n"
 	  "\n"
 	  "Wait until the keeper has read everything." },
+	{ "read", channel_read, METH_O,
+	  "read(channel)\n--\n\nReturn the next bytes from the keeper." },
+	{ "passed", channel_passed, METH_NOARGS,
+	  "passed()\n--\n\nTake the descriptor that came with them, or -1." },
 	{ "branch", module_branch, METH_O,
 	  "branch(command)\n--\n\nFork into the jail of a branch." },
 	{ "serve", module_serve, METH_NOARGS,

@@ -25,6 +25,11 @@ PyObject *channel_part(PyObject *self, PyObject *args);
    written. */
 PyObject *channel_settle(PyObject *self, PyObject *channel);
 
+/* read(channel): the next bytes; b"" at the end. */
+PyObject *channel_read(PyObject *self, PyObject *channel);
+/* passed(): take the descriptor that came with bytes that were read, or -1. */
+PyObject *channel_passed(PyObject *self, PyObject *unused);
+
 /* ---- job.c ---- */
 
 /* job(channel, begun): read (name, [argument, ...], code) from a descriptor, of

@@ -5,7 +5,6 @@ sequence of records: key NUL value NUL.
 """
 
 from _thread import allocate_lock
-from posix import read
 
 import _remit
 
@@ -35,6 +34,14 @@ FORKED = 43
 FILE_TASK = 45
 FILE_BYTES = 46
 FILE_ANSWER = 47
+COMMANDS = 49
+COMMAND = 50
+COMMAND_INPUT = 51
+COMMAND_SIGNAL = 52
+COMMAND_SIZE = 53
+COMMAND_STARTED = 54
+COMMAND_OUTPUT = 55
+COMMAND_ENDED = 56
 
 
 _buffer = b""
@@ -46,7 +53,7 @@ def _read_bytes(n):
     """Return the next n bytes. Bytes that arrived with them stay in the buffer."""
     global _buffer
     while len(_buffer) < n:
-        part = read(CHANNEL, 16384)
+        part = _remit.read(CHANNEL)
         if not part:
             raise EOFError("the keeper is gone")
         _buffer += part

@@ -44,7 +44,7 @@ def next_frame():
 
 
 class Job:
-    """The next request: a cell, a fork, a file operation, or the end of the session."""
+    """The next request: a cell, a fork, a file operation, a helper for commands, or the end of the session."""
 
     def __init__(self, folder):
         self.problem = None  # an exception about one of its files
@@ -60,9 +60,10 @@ class Job:
         self.closes = kind == records.CLOSE
         self.forks = payload if kind == records.FORK else None
         self.file = payload if kind == records.FILE_TASK else None
+        self.has_commands = kind == records.COMMANDS
         if kind == records.JOB:
             self.parse(records.parse(payload))
-        elif not self.closes and self.forks is None and self.file is None:
+        elif not self.closes and self.forks is None and self.file is None and not self.has_commands:
             raise RuntimeError(f"the keeper sent frame {kind} and not a job")
 
     def parse(self, pairs):
@@ -265,6 +266,9 @@ def serve(task, module, reserve):
             continue
         if job.file is not None:
             files.perform(job.file, workspace)
+            continue
+        if job.has_commands:
+            cell.own_module("commands").begin(folder)
             continue
         if job.tools is not None:
             _tools = job.tools

@@ -47,6 +47,11 @@ static const struct {
 		.ms = 30000,
 		.late = "the session did not answer a request for a file",
 	},
+	[DEADLINE_COMMAND] = {
+		.name = "command",
+		.ms = 10000,
+		.late = "a command was killed and did not end",
+	},
 	[DEADLINE_STOP] = {
 		.name = "stop",
 		.ms = 2000,

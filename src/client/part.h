@@ -14,6 +14,8 @@
 #include "client/tools/calls.h"
 #include "wire/link.h"
 
+struct commands_link;
+
 /* How many connections are kept for later runs. */
 #define CONNECTIONS_KEPT 16
 
@@ -82,6 +84,11 @@ int client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		    struct remit_error *err) must_check;
 /* Send the queued frames, and receive frames until the answer is complete. */
 int client_converse(struct run *r, struct remit_error *err) must_check;
+
+/* ---- commands.c ---- */
+
+/* Takes ownership of the descriptor. Returns NULL if memory is exhausted. */
+struct commands_link *commands_link_new(int fd);
 
 /* ---- connection.c ---- */
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file/io.h"
+#include "client/commands.h"
 #include "client/files/file_task.h"
 #include "client/part.h"
 #include "wire/record.h"
@@ -392,6 +393,46 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	else
 		*out = branch;
 	return session_leave(s, failed);
+}
+
+/* ---- commands beside the cells ---- */
+
+/* Send the connection for commands over the socket of the session. */
+static int
+send_commands(struct remit_session *s, int theirs, struct remit_error *err)
+{
+	struct link *l = &s->run.link;
+
+	if (link_send(l, FRAME_COMMANDS, "", 0, err) < 0 ||
+	    link_flush_with(l, theirs, err) < 0) {
+		s->broken = true;
+		return -1;
+	}
+	return 0;
+}
+
+int
+commands_open(struct remit_session *s, struct commands_link **out,
+	      struct remit_error *err)
+{
+	struct commands_link *c;
+	own_fd int theirs = -1;
+	int pair[2], failed;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	theirs = pair[1];
+	c = commands_link_new(pair[0]);
+	if (!c)
+		return fail_memory(err, "commands");
+	failed = session_enter(s, err);
+	if (!failed)
+		failed = session_leave(s, send_commands(s, theirs, err));
+	if (failed)
+		commands_link_free(c);
+	else
+		*out = c;
+	return failed;
 }
 
 /* ---- commit and close ---- */

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "hosted/artifact_store.h"
 #include "hosted/tenants.h"
+#include "wire/command.h"
 
 /* The size of an id of a session, a call or a question; ids cannot be
    guessed. */
@@ -39,7 +40,8 @@ struct hosted_record {
 	const char *owner;
 	const struct remit_job *job;	/* includes the policy */
 	const struct remit_result *res; /* NULL: there is no result */
-	const struct remit_error *err;	/* set if there is no result */
+	const json_t *document;		/* of a command, which has no result */
+	const struct remit_error *err;	/* set if there is neither */
 };
 
 /* The audit, called by workers. All members may be NULL. */
@@ -121,6 +123,7 @@ struct hosted_options {
 	size_t secret_count;
 	bool exports;	       /* files may leave the jail, into the store */
 	bool forkable;	       /* sessions only */
+	bool commands;	       /* sessions only: hosted_command() is used */
 	uint64_t life_ms;      /* a session is dropped after it; 0: never */
 	uint64_t memory_bytes; /* from the policy, for the owner's limit */
 	uint64_t result_bytes; /* of one result in the server's memory */
@@ -204,6 +207,8 @@ const char *hosted_id(const struct hosted *r);
 const char *hosted_policy(const struct hosted *r);
 uint64_t hosted_memory(const struct hosted *r);
 struct hosted_view hosted_get_view(struct hosted *r);
+/* Whether it was ended by hosted_drop(), or has expired. */
+bool hosted_is_dropped(struct hosted *r);
 
 /* Queues a cell. *number identifies it for hosted_cancel(); `number` may be
    NULL. */
@@ -230,6 +235,33 @@ int hosted_close(struct hosted *r, const struct hosted_events *ev, void *user,
    session that is still being opened counts against the limits until the
    opening is done. */
 void hosted_drop(struct hosted *r);
+
+/* ---- commands: programs that run beside the cells ---- */
+
+/* The events of a command, called in a thread that all commands of the session
+   share. */
+struct hosted_command_events {
+	void (*started)(void *user, uint32_t pid); /* a claim */
+	void (*output)(void *user, enum command_stream stream,
+		       const char *bytes, size_t len);
+	/* Called exactly once, last. */
+	void (*ended)(void *user, const struct command_end *end);
+};
+
+/* Starts a command. What the parameters point to is lent during the call. *id
+   is for the functions below, unique in the session, and set before the first
+   event. The command may end before this returns. */
+int hosted_command(struct hosted *r, const struct command_params *params,
+		   const struct hosted_command_events *ev, void *user,
+		   uint32_t *id, struct remit_error *err) must_check;
+/* Sends a piece of input; with len 0, its end. If the command has ended, these
+   do nothing. */
+int hosted_command_input(struct hosted *r, uint32_t id, const void *bytes,
+			 size_t len, struct remit_error *err) must_check;
+int hosted_command_signal(struct hosted *r, uint32_t id, int number,
+			  struct remit_error *err) must_check;
+int hosted_command_resize(struct hosted *r, uint32_t id, unsigned columns,
+			  unsigned rows, struct remit_error *err) must_check;
 
 /* Raises KeyboardInterrupt in the running cell, if any. A run is killed two
    seconds later. */

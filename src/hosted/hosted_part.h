@@ -1,7 +1,8 @@
 /*
  * hosted_part: declarations shared by the table (hosted_table.c), the queue of
- * a hosted session (hosted.c), its worker (hosted_work.c) and unanswered calls
- * and questions (hosted_wait.c). For these files only.
+ * a hosted session (hosted.c), its worker (hosted_work.c), commands
+ * (hosted_commands.c) and unanswered calls and questions (hosted_wait.c). For
+ * these files only.
  */
 #ifndef REMIT_HOSTED_PART_H
 #define REMIT_HOSTED_PART_H
@@ -65,6 +66,8 @@ struct hosted_table {
 	struct wait *waits;
 };
 
+struct hosted_commands;
+
 struct hosted {
 	struct hosted *next;
 	struct hosted_table *table;
@@ -98,6 +101,7 @@ struct hosted {
 	struct task *current; /* the worker's current task */
 	uint64_t cells;
 	struct remit_session *session;
+	struct hosted_commands *commands;	 /* NULL: it cannot run any */
 	int wake; /* an eventfd that interrupts the running cell */
 };
 
@@ -117,6 +121,17 @@ uint64_t hosted_weight(const struct hosted *r);
 void hosted_table_grant_turns(struct hosted_table *table);
 /* Starts the worker thread, which has a reference. */
 int hosted_start_worker(struct hosted *r, struct remit_error *err) must_check;
+/* Starts a thread that the end of the table waits for: its last act must be
+   hosted_table_end_worker(). */
+int hosted_table_begin_thread(struct hosted_table *table,
+			      void *(*run)(void *arg), void *arg,
+			      size_t stack_bytes,
+			      struct remit_error *err) must_check;
+void hosted_table_end_worker(struct hosted_table *table);
+/* Called by the worker when the session has a new jail, and before that jail
+   ends. If commands cannot be had, requests for them fail. */
+void hosted_commands_begin(struct hosted *r);
+void hosted_commands_end(struct hosted *r);
 int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		 struct remit_error *err) must_check;
 

@@ -2,6 +2,7 @@
  * hosted_table: the table of all hosted sessions with their owners and
  * lifetimes, and the limits that are checked when one is added.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -201,6 +202,49 @@ hosted_new(struct hosted_table *table, const struct hosted_options *opt,
 		return r;
 	hosted_free(r);
 	return NULL;
+}
+
+/* ---- threads ---- */
+
+void
+hosted_table_end_worker(struct hosted_table *table)
+{
+	pthread_mutex_lock(&table->lock);
+	table->workers--;
+	/* Signalled with the lock held: the waiting thread frees the lock. */
+	pthread_cond_broadcast(&table->worker_ended);
+	pthread_mutex_unlock(&table->lock);
+}
+
+int
+hosted_table_begin_thread(struct hosted_table *table, void *(*run)(void *arg),
+			  void *arg, size_t stack_bytes,
+			  struct remit_error *err)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int failed;
+
+	pthread_mutex_lock(&table->lock);
+	table->workers++;
+	pthread_mutex_unlock(&table->lock);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, stack_bytes);
+	/* The thread blocks all signals: the server's main thread handles
+	   them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&thread, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (!failed)
+		return 0;
+	hosted_table_end_worker(table);
+	errno = failed;
+	return fail_sys(err, REMIT_E_BUSY,
+			"cannot start a thread for the session");
 }
 
 /* ---- limits ---- */
@@ -522,6 +566,17 @@ hosted_get_view(struct hosted *r)
 	v = make_view(r);
 	pthread_mutex_unlock(&r->table->lock);
 	return v;
+}
+
+bool
+hosted_is_dropped(struct hosted *r)
+{
+	bool is_dropped;
+
+	pthread_mutex_lock(&r->table->lock);
+	is_dropped = r->dropped;
+	pthread_mutex_unlock(&r->table->lock);
+	return is_dropped;
 }
 
 size_t

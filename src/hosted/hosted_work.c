@@ -3,7 +3,6 @@
  * one after the other and blocks in libremit, so that the server does not have
  * to.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -363,6 +362,7 @@ do_open(struct hosted *r, struct task *t)
 		report_result(t, NULL, &err);
 		return;
 	}
+	hosted_commands_begin(r);
 	report_result(t, NULL, NULL);
 }
 
@@ -496,8 +496,11 @@ do_reset(struct hosted *r, struct task *t)
 	int failed;
 
 	set_state(r, HOSTED_OPENING);
+	hosted_commands_end(r);
 	failed = remit_session_reset(r->session, &err);
 	end_turn(r);
+	if (!failed)
+		hosted_commands_begin(r);
 	set_state(r, failed ? HOSTED_ENDED : HOSTED_IDLE);
 	report_result(t, NULL, failed ? &err : NULL);
 }
@@ -529,6 +532,7 @@ do_close(struct hosted *r, struct task *t)
 	/* Recorded as a run without code, since files are exported. */
 	struct outcome o = { .job = { .code = "" } };
 
+	hosted_commands_end(r);
 	if (remit_session_close(detach_session(r), &o.res, &o.err) < 0)
 		o.res = NULL;
 	admit_result(r, &o);
@@ -659,49 +663,22 @@ worker_main(void *arg)
 		end_task(r);
 		task_free(t);
 	}
+	hosted_commands_end(r);
 	remit_session_drop(detach_session(r));
 	hosted_table_release_session(r);
 	hosted_table_remove(r);
 	hosted_unref(r);
-	pthread_mutex_lock(&table->lock);
-	table->workers--;
-	/* Signalled with the lock held: the waiting thread frees the lock. */
-	pthread_cond_broadcast(&table->worker_ended);
-	pthread_mutex_unlock(&table->lock);
+	hosted_table_end_worker(table);
 	return NULL;
 }
 
 int
 hosted_start_worker(struct hosted *r, struct remit_error *err)
 {
-	struct hosted_table *table = r->table;
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int failed;
-
-	pthread_mutex_lock(&table->lock);
-	table->workers++;
-	refcount_inc(&r->refs);
-	pthread_mutex_unlock(&table->lock);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, WORKER_STACK);
-	/* The worker blocks all signals: the server's main thread handles
-	   them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, &attr, worker_main, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	if (!failed)
+	hosted_ref(r);
+	if (hosted_table_begin_thread(r->table, worker_main, r, WORKER_STACK,
+				      err) == 0)
 		return 0;
 	hosted_unref(r);
-	pthread_mutex_lock(&table->lock);
-	table->workers--;
-	pthread_cond_broadcast(&table->worker_ended);
-	pthread_mutex_unlock(&table->lock);
-	errno = failed;
-	return fail_sys(err, REMIT_E_BUSY,
-			"cannot start a thread for the session");
+	return -1;
 }

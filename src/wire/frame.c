@@ -260,6 +260,45 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.once = true,
 	},
+	[FRAME_COMMANDS] = {
+		.name = "commands",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+	},
+	[FRAME_COMMAND] = {
+		.name = "command",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+		.max = 1024 * 1024,
+	},
+	[FRAME_COMMAND_INPUT] = {
+		.name = "command_input",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_COMMAND_SIGNAL] = {
+		.name = "command_signal",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+		.max = 8,
+	},
+	[FRAME_COMMAND_SIZE] = {
+		.name = "command_size",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+		.max = 8,
+	},
+	[FRAME_COMMAND_STARTED] = {
+		.name = "command_started",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 8,
+	},
+	[FRAME_COMMAND_OUTPUT] = {
+		.name = "command_output",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_COMMAND_ENDED] = {
+		.name = "command_ended",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 512,
+	},
 };
 
 void

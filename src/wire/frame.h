@@ -138,6 +138,20 @@ enum frame_type {
 	   everything that the client sent was read, and it may send another job
 	   after the result */
 	FRAME_STAYS,
+	/* client to keeper, and keeper to jail, between cells: start a helper
+	   for commands (wire/command.h). With the descriptor over which the
+	   frames below are sent: of the client, or for the helper. */
+	FRAME_COMMANDS,
+	/* client to keeper to helper: start a command; records */
+	FRAME_COMMAND,
+	/* u32 id and bytes of standard input; without bytes: its end */
+	FRAME_COMMAND_INPUT,
+	FRAME_COMMAND_SIGNAL, /* u32 id, u32 signal: for its process group */
+	FRAME_COMMAND_SIZE,   /* u32 id, u16 columns, u16 rows of a terminal */
+	/* helper to keeper to client: u32 id, u32 pid in the jail (a claim) */
+	FRAME_COMMAND_STARTED,
+	FRAME_COMMAND_OUTPUT, /* u32 id, u8 stream, bytes */
+	FRAME_COMMAND_ENDED,  /* struct command_ended and a text */
 	FRAME_TYPES,
 };
 

@@ -54,10 +54,13 @@ static void
 try_process(const json_t *message)
 {
 	const json_t *process = json_object_get(message, "process");
+	own(list) struct list argv = { 0 };
 
-	if (e2b_is_program(process))
-		for (int reads = 0; reads < 2; reads++)
-			check_code(e2b_program_code(process, reads, &names), 9);
+	if (!e2b_is_program(process))
+		return;
+	must(e2b_program_argv(&argv, process) == 0);
+	must(argv.count ==
+	     1 + json_array_size(json_object_get(process, "args")));
 }
 
 static void

@@ -223,6 +223,7 @@ add_to_audit(void *user, const struct hosted_record *rec,
 	struct audit_run run = {
 		.job = rec->job,
 		.res = rec->res,
+		.document = rec->document,
 		.why = rec->err,
 		.key = rec->owner,
 	};

@@ -102,6 +102,8 @@ audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 	   which this JSON parser may be unable to read. */
 	if (run->res)
 		to_write.result = result_view_document(run->res);
+	else if (run->document)
+		to_write.result = run->document;
 	else
 		to_write.error = remit_code_name(run->why->code);
 	if (audit_line_write(&line, &to_write) < 0)

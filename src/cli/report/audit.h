@@ -8,6 +8,7 @@
 #ifndef REMIT_AUDIT_H
 #define REMIT_AUDIT_H
 
+#include <jansson.h>
 #include <pthread.h>
 
 #include "base/buf.h"
@@ -28,6 +29,7 @@ struct audit {
 struct audit_run {
 	const struct remit_job *job;	/* with its policy */
 	const struct remit_result *res; /* NULL: the run failed */
+	const json_t *document;		/* of a command, instead of a result */
 	const struct remit_error *why;	/* the error, if the run failed */
 	const char *key; /* the name of the client's key at a server, or NULL */
 };

@@ -162,6 +162,22 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 	return 0;
 }
 
+/* The terminals of this jail, if it has an instance of devpts. */
+static int
+allow_terminals(const struct blueprint *b, int ruleset, uint64_t handled,
+		uint32_t *detail)
+{
+	const uint64_t access = RULE_READ | LL_FS_WRITE_FILE | LL_FS_IOCTL_DEV;
+
+	*detail = 1100;
+	if (!(b->plan->filter & PLAN_FILTER_SUBPROCESS) ||
+	    b->kind == BLUEPRINT_BARE)
+		return 0;
+	if (allow_path(ruleset, "/dev/pts", access, handled) == 0)
+		return 0;
+	return errno == ENOENT ? 0 : -1;
+}
+
 static int
 allow_in(int directory, const char *name, int ruleset, uint64_t handled)
 {
@@ -235,6 +251,7 @@ rules_finish(const struct blueprint *b, int ruleset, uint32_t *detail)
 	uint64_t handled = handled_fs(b->plan);
 
 	if (allow_writable(b, ruleset, handled, detail) < 0 ||
+	    allow_terminals(b, ruleset, handled, detail) < 0 ||
 	    allow_installed(b, ruleset, handled, detail) < 0)
 		return -1;
 	return allow_slots(b, ruleset, handled, detail);

@@ -238,6 +238,59 @@ make_mount_points(const struct blueprint *b)
 	return 0;
 }
 
+/* ---- terminals ---- */
+
+#define TERMINALS     "/dev/pts"
+#define TERMINAL_MAKE "/dev/ptmx"
+
+/* An instance of devpts for this jail alone: its terminals exist in no other,
+   and no other's exist here. Returns -1 with EINVAL on kernels that need a root
+   user in the namespace. */
+static int
+devpts_new(void)
+{
+	static const char *const settings[][2] = {
+		{ "ptmxmode", "0666" },
+		{ "mode", "0600" },
+		/* The host has 4096 in all, of which jails cannot take the
+		   last 1024 (kernel.pty.reserve). */
+		{ "max", "32" },
+	};
+	own_fd int fs = fsopen("devpts", FSOPEN_CLOEXEC);
+
+	for (size_t i = 0; fs >= 0 && i < ARRAY_LEN(settings); i++)
+		if (fsconfig(fs, FSCONFIG_SET_STRING, settings[i][0],
+			     settings[i][1], 0) < 0)
+			return -1;
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return fsmount(fs, FSMOUNT_CLOEXEC,
+		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+}
+
+/* Only programs use terminals. Without devpts in the kernel there are none,
+   which takes nothing from a policy. */
+static int
+place_terminals(const struct blueprint *b)
+{
+	bool is_template = b->kind == BLUEPRINT_ROOT_TEMPLATE;
+	own_fd int fs = -1;
+
+	if (!(b->plan->filter & PLAN_FILTER_SUBPROCESS) ||
+	    b->kind == BLUEPRINT_ZYGOTE || b->kind == BLUEPRINT_BRANCH)
+		return 0;
+	/* The root of a clone cannot be written. */
+	if (b->kind != BLUEPRINT_CLONE &&
+	    root_files_link(b->root, TERMINAL_MAKE, "pts/ptmx") < 0)
+		return -1;
+	if (is_template)
+		return make_directory(b->root, TERMINALS);
+	fs = devpts_new();
+	if (fs < 0)
+		return errno == EINVAL || errno == ENODEV ? 0 : -1;
+	return place_mount(b->root, fs, TERMINALS, true);
+}
+
 /* The keeper has made the workspace: see workspace.h. */
 static int
 finish_bare_workspace(const struct blueprint *b)
@@ -322,7 +375,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	own_fd int fs = -1;
 
 	if (b->kind == BLUEPRINT_ROOT_TEMPLATE)
-		return make_mount_points(b);
+		return make_mount_points(b) < 0 ? -1 : place_terminals(b);
 	if (b->kind == BLUEPRINT_BARE)
 		return finish_bare_workspace(b);
 	fs = branch ? take_fd(&b->slot) : new_writable_tmpfs(b, detail);
@@ -352,6 +405,9 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 				jail_writable_path(b->plan, i), true) < 0)
 			return -1;
 	b->scratch = take_fd(&fs);
+	*detail = 100;
+	if (place_terminals(b) < 0)
+		return -1;
 	return branch ? 0 : make_slots(b, detail);
 }
 

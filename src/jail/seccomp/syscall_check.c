@@ -407,6 +407,40 @@ static const struct clause ioctl_requests[] = {
 
 const struct check check_ioctl = CHECK(ioctl_requests, REFUSE(ENOTTY));
 
+/* Programs may use pseudo-terminals, of which the jail has its own. No request
+   types into a terminal for another process (TIOCSTI), reaches the console
+   (TIOCLINUX, TIOCCONS), or loads a line discipline (TIOCSETD). */
+static const struct clause ioctl_terminal_requests[] = {
+	ALLOW_IF(INT(1, TCGETS)),
+	ALLOW_IF(INT(1, TIOCGWINSZ)),
+	ALLOW_IF(INT(1, FIONREAD)),
+	ALLOW_IF(INT(1, SIOCOUTQ)), /* TIOCOUTQ */
+	ALLOW_IF(INT(1, FIONBIO)),
+	ALLOW_IF(INT(1, FIOCLEX)),
+	ALLOW_IF(INT(1, FIONCLEX)),
+	/* openpty(3) */
+	ALLOW_IF(INT(1, TIOCGPTN)),
+	ALLOW_IF(INT(1, TIOCSPTLCK)),
+	ALLOW_IF(INT(1, TIOCGPTPEER)),
+	/* termios(3) */
+	ALLOW_IF(INT(1, TCSETS)),
+	ALLOW_IF(INT(1, TCSETSW)),
+	ALLOW_IF(INT(1, TCSETSF)),
+	ALLOW_IF(INT(1, TCSBRK)),
+	ALLOW_IF(INT(1, TCXONC)),
+	ALLOW_IF(INT(1, TCFLSH)),
+	/* the jobs of a shell, and the size */
+	ALLOW_IF(INT(1, TIOCSCTTY)),
+	ALLOW_IF(INT(1, TIOCNOTTY)),
+	ALLOW_IF(INT(1, TIOCGPGRP)),
+	ALLOW_IF(INT(1, TIOCSPGRP)),
+	ALLOW_IF(INT(1, TIOCGSID)),
+	ALLOW_IF(INT(1, TIOCSWINSZ)),
+};
+
+const struct check check_ioctl_terminal =
+	CHECK(ioctl_terminal_requests, REFUSE(ENOTTY));
+
 /* Sockets. */
 
 static const struct clause socketpair_unix[] = {

@@ -29,6 +29,8 @@ static const struct call subprocess_calls[] = {
 	{ "setpgid", .action = ALLOW },
 	{ "setsid", .action = ALLOW },
 
+	{ "ioctl", .check = &check_ioctl_terminal },
+
 	/* nice(1) prints a warning if this fails, and starts its program. */
 	{ "setpriority", .check = &check_setpriority },
 

@@ -200,6 +200,7 @@ extern const struct check check_open;
 extern const struct check check_openat;
 extern const struct check check_fcntl;
 extern const struct check check_ioctl;
+extern const struct check check_ioctl_terminal;
 
 extern const struct check check_socketpair;
 extern const struct check check_send_connected;

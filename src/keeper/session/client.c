@@ -313,6 +313,7 @@ static const struct request {
 	{ FRAME_START, SESSION_IDLE, recv_start },
 	{ FRAME_RESET, SESSION_IDLE, session_reset },
 	{ FRAME_FORK, SESSION_IDLE, session_fork },
+	{ FRAME_COMMANDS, SESSION_IDLE, session_open_commands },
 	{ FRAME_FILE_TASK, SESSION_IDLE, session_recv_file_task },
 	{ FRAME_COMMIT, SESSION_IDLE, session_commit_now },
 	{ FRAME_CLOSE, SESSION_IDLE, session_close },

@@ -37,16 +37,18 @@ session_set_timer(struct session *s)
 void
 session_start_idle_timer(struct session *s)
 {
+	/* The jail is active while it is being copied, runs commands, or
+	   handles a file request. Each command has a deadline. */
+	bool active = s->branch || commands_are_running(s->commands);
+
 	s->clock.deadline_us =
-		s->branch || !s->worker
+		active || !s->worker
 			? 0
 			: loop_now_us() +
 				  session_policy(s)->session_idle_ms * 1000;
-	/* The code is active while it handles a file request or is being
-	   copied. */
 	if (s->worker)
 		cpu_share_set_idle(&s->worker->cpu_share,
-				   !s->branch && s->state != SESSION_FILING);
+				   !active && s->state != SESSION_FILING);
 	session_set_timer(s);
 }
 
@@ -85,16 +87,23 @@ session_exceed_limit(struct session *s)
 	jail_interrupt(&s->worker->jail);
 }
 
-/* Between cells the time is used by threads that a cell has left running. */
+/* Commands are stopped first, since the kernel counts the time of the whole
+   jail; what remains may use as much again. Between cells the time is used by
+   what a cell or a command has left running. */
 static void
 exceed_cpu_limit(struct session *s)
 {
 	struct remit_error why;
 
+	if (commands_exceed_cpu(s->commands)) {
+		s->cell.cpu_before_us = session_cpu_us(s);
+		session_check_cpu(s);
+		return;
+	}
 	if (session_is_between_cells(s)) {
 		fail(&why, REMIT_E_REFUSED,
-		     "threads that cell %u left running have used up the "
-		     "processor time (cpu_seconds)",
+		     "what cell %u left running has used up the processor time "
+		     "(cpu_seconds)",
 		     s->cells);
 		session_lose_jail(s, &why);
 		return;

@@ -6,6 +6,7 @@
  *   reactions.c     the table of reactions to events
  *   clock.c         deadlines and processor time
  *   client.c        frames of the client
+ *   commands.c      programs beside the cells
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
  *   packages.c      packages that the code asks for
@@ -20,6 +21,7 @@
 
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
+#include "keeper/session/commands.h"
 #include "keeper/session/session.h"
 
 /* Between SIGINT and SIGKILL. */

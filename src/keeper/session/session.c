@@ -82,6 +82,7 @@ session_successor(struct session *s)
 void
 session_detach_worker(struct session *s)
 {
+	commands_free(s->commands);
 	session_drop_question(s);
 	session_drop_packages(s);
 	loop_remove(&s->keeper->loop, &s->on_proxy);

@@ -37,6 +37,7 @@
 #include "policy/policy.h"
 #include "proxy/credential/vault.h"
 
+struct commands;
 struct install;
 struct keeper;
 
@@ -116,6 +117,7 @@ struct session {
 	struct cell_clock clock;
 	struct timer timer;
 	struct committer committer;
+	struct commands *commands; /* NULL: it cannot have any */
 
 	/* Its cells; a run has one. */
 	struct cell cell;

@@ -1,29 +1,23 @@
 #include "serve/e2b/command.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "client/result_view.h"
 #include "serve/e2b/connect.h"
-
-#define CONTEXT "commands"
 
 struct command {
 	struct command *next; /* in its sandbox's list */
 	struct e2b *all;
 	struct sandbox *sb;
-	uint64_t cell; /* also the pid */
 	json_t *about; /* {"config", "tag"} */
-	long long exit_code;
-	bool has_ended; /* the program's exit code is known */
+	uint32_t id;   /* in the hosted session */
+	bool has_terminal;
 	/* ---- under the lock of all ---- */
 	struct subscriber *subscribers;
-	int input;	   /* -1: it reads no input */
-	bool is_signalled; /* possibly before it began */
+	uint32_t pid; /* a claim of the jail; 0: not started yet */
+	bool reads;   /* its input is open */
 };
 
 /* A request that receives the events of a command; owned by the exchange. */
@@ -35,17 +29,6 @@ struct subscriber {
 };
 
 /* ---- subscribers ---- */
-
-/* Called with the lock held. */
-static struct command *
-find_cell(const struct sandbox *sb, uint64_t cell)
-{
-	struct command *c;
-
-	for (c = sb->commands; c && c->cell != cell; c = c->next)
-		;
-	return c;
-}
 
 /* The client disconnected; the program continues. */
 static void
@@ -121,114 +104,107 @@ command_send(struct command *c, json_t *message, bool only_new)
 }
 
 static json_t *
-start_json(uint64_t cell)
+start_json(uint32_t pid)
 {
 	return json_pack("{s:{s:{s:I}}}", "event", "start", "pid",
-			 (json_int_t)cell);
+			 (json_int_t)pid);
 }
 
 /* ---- events ---- */
 
 static void
-command_on_begin(void *user, struct hosted *r)
+command_on_started(void *user, uint32_t pid)
 {
 	struct command *c = user;
 
-	(void)r;
-	command_send(c, start_json(c->cell), true);
+	pthread_mutex_lock(&c->all->lock);
+	c->pid = pid;
+	pthread_mutex_unlock(&c->all->lock);
+	command_send(c, start_json(pid), true);
 }
 
 static void
-command_on_output(void *user, enum remit_stream stream, const char *bytes,
+command_on_output(void *user, enum command_stream stream, const char *bytes,
 		  size_t len)
 {
+	static const char *const names[] = {
+		[COMMAND_STDOUT] = "stdout",
+		[COMMAND_STDERR] = "stderr",
+		[COMMAND_TERMINAL] = "pty",
+	};
 	own_mem char *text = base64_encode(bytes, len);
 
 	if (text)
-		command_send(
-			user,
-			json_pack("{s:{s:{s:s}}}", "event", "data",
-				  stream == REMIT_STDOUT ? "stdout" : "stderr",
-				  text),
-			false);
-}
-
-/* The value of the cell is the program's exit code. */
-static void
-command_on_display(void *user, const struct remit_display *d)
-{
-	struct command *c = user;
-
-	for (size_t i = 0; d->is_value && i < d->part_count; i++) {
-		const struct remit_part *p = &d->parts[i];
-		char text[12];
-
-		if (strcmp(p->mime, "text/plain") != 0 ||
-		    p->len >= sizeof(text))
-			continue;
-		memcpy(text, p->bytes, p->len);
-		text[p->len] = '\0';
-		c->exit_code = strtoll(text, NULL, 10);
-		c->has_ended = true;
-	}
+		command_send(user,
+			     json_pack("{s:{s:{s:s}}}", "event", "data",
+				       names[stream], text),
+			     false);
 }
 
 /* How a command ended: an event or an error. */
 struct ending {
 	json_t *event; /* or NULL */
 	const char *code, *message;
-	bool is_killed; /* together with its sandbox: the stream breaks off */
 };
 
 static json_t *
-end_json(const struct command *c)
+end_json(const struct command_end *e)
 {
-	bool killed = !c->has_ended || c->exit_code < 0;
+	bool killed = e->kind == COMMAND_SIGNALLED;
 	char status[48];
 	json_t *end;
 
-	if (killed)
-		snprintf(status, sizeof(status), "signal: %lld",
-			 c->has_ended ? -c->exit_code : 9);
-	else
-		snprintf(status, sizeof(status), "exit status %lld",
-			 c->exit_code);
-	end = json_pack("{s:I, s:b, s:s}", "exitCode",
-			(json_int_t)(killed ? -1 : c->exit_code), "exited",
-			!killed, "status", status);
+	snprintf(status, sizeof(status),
+		 killed ? "signal: %d" : "exit status %d", e->value);
+	end = json_pack("{s:i, s:b, s:s}", "exitCode", killed ? -1 : e->value,
+			"exited", !killed, "status", status);
 	if (killed && end)
 		json_object_set_new(end, "error", json_string(status));
 	return json_pack("{s:{s:o}}", "event", "end", end);
 }
 
 static struct ending
-ending_of(const struct command *c, struct remit_result *res)
+ending_of(const struct command *c, const struct command_end *e)
 {
-	const char *status = remit_result_status(res);
-	const json_t *error =
-		json_object_get(result_view_document(res), "error");
-	const char *name = json_string_value(json_object_get(error, "name"));
-	const char *value = json_string_value(json_object_get(error, "value"));
+	static const struct {
+		const char *code, *message;
+	} errors[COMMAND_END_KINDS] = {
+		[COMMAND_FAILED] = { "invalid_argument", NULL },
+		[COMMAND_REFUSED] = { "resource_exhausted", NULL },
+		[COMMAND_TIMEOUT] = { "deadline_exceeded",
+				      "the timeout of the command is over" },
+		[COMMAND_CPU_LIMIT] = { "deadline_exceeded",
+					"the processor time of the sandbox is "
+					"used up (cpu_seconds)" },
+		[COMMAND_OUTPUT_LIMIT] = { "resource_exhausted",
+					   "the command wrote more than "
+					   "output_ceiling allows" },
+		[COMMAND_INPUT_LIMIT] = { "resource_exhausted",
+					  "the command was sent more input "
+					  "than stdin_bytes allows" },
+		[COMMAND_GONE] = { "unavailable", NULL },
+	};
 
-	if (!strcmp(status, "timeout") || !strcmp(status, "cpu_limit"))
+	if (e->kind == COMMAND_EXITED || e->kind == COMMAND_SIGNALLED)
+		return (struct ending){ .event = end_json(e) };
+	/* Some clients take a stream that breaks off for an error of the
+	   network, and do not ask whether the sandbox is live. */
+	if (e->kind == COMMAND_GONE && hosted_is_dropped(c->sb->hosted))
 		return (struct ending){
-			.code = "deadline_exceeded",
-			.message = "the timeout of the command is over"
+			.code = errors[COMMAND_GONE].code,
+			.message = "the sandbox was killed or reached its end "
+				   "of life while the command ran",
 		};
-	if (c->has_ended || (name && !strcmp(name, "KeyboardInterrupt")))
-		return (struct ending){ .event = end_json(c) };
-	return (struct ending){ .code = name && !strcmp(status, "error")
-						? "invalid_argument"
-						: "unavailable",
-				.message = value  ? value
-					   : name ? name
-						  : status };
+	return (struct ending){
+		.code = errors[e->kind].code,
+		.message = errors[e->kind].message ? errors[e->kind].message
+						   : e->text,
+	};
 }
 
 static void
 command_free(struct command *c)
 {
-	own_fd_close(&c->input);
 	json_decref(c->about);
 	sandbox_unref(c->sb);
 	free(c);
@@ -256,61 +232,39 @@ command_unlist(struct command *c)
 static void
 send_ending(struct exchange *x, const struct ending *e)
 {
-	if (e->is_killed)
-		reply_abort(x);
-	else if (!e->event)
+	if (!e->event)
 		connect_end(x, e->code, e->message);
 	else if (connect_send(x, json_incref(e->event)) == 0)
 		connect_end(x, NULL, NULL);
 }
 
-static bool
-was_signalled(struct command *c)
-{
-	bool was;
-
-	pthread_mutex_lock(&c->all->lock);
-	was = c->is_signalled;
-	pthread_mutex_unlock(&c->all->lock);
-	return was;
-}
-
+/* Sends the end to all subscribers, and frees the command. */
 static void
-command_on_result(void *user, struct remit_result *res,
-		  const struct remit_error *err)
+command_finish(struct command *c, const struct ending *end)
 {
-	struct command *c = user;
-	bool before = !res && was_signalled(c);
-	struct subscriber *h, *next;
-	struct ending end;
+	struct subscriber *h = command_unlist(c), *next;
 
-	/* The client that started it expects a start event even if it was
-	   killed before it began. */
-	if (before)
-		command_send(c, start_json(c->cell), true);
-	h = command_unlist(c);
-	if (before)
-		end = (struct ending){ .event = end_json(c) };
-	else if (res)
-		end = ending_of(c, res);
-	else
-		end = (struct ending){ .code = connect_code(err),
-				       .message = err->message,
-				       .is_killed = err->code == REMIT_E_GONE };
 	for (; h; h = next) {
 		next = h->next;
-		send_ending(h->x, &end);
+		send_ending(h->x, end);
 		exchange_unref(h->x);
 	}
-	json_decref(end.event);
+	json_decref(end->event);
 	command_free(c);
 }
 
-static const struct hosted_events events = {
-	.begin = command_on_begin,
+static void
+command_on_ended(void *user, const struct command_end *e)
+{
+	struct ending end = ending_of(user, e);
+
+	command_finish(user, &end);
+}
+
+static const struct hosted_command_events events = {
+	.started = command_on_started,
 	.output = command_on_output,
-	.display = command_on_display,
-	.result = command_on_result,
+	.ended = command_on_ended,
 };
 
 /* ---- starting ---- */
@@ -330,17 +284,10 @@ timeout_of(const struct exchange *x)
 	return number_parse(&ms, text) == 0 ? ms : 0;
 }
 
-/* Opens a pipe from the command's input to the job's standard input. */
-static int
-open_input(struct command *c, struct e2b_job *j)
+static bool
+has_terminal(const json_t *message)
 {
-	int pair[2];
-
-	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -1;
-	j->input = j->hosted.job.stdin_fd = pair[0];
-	c->input = pair[1];
-	return 0;
+	return json_is_object(json_object_get(message, "pty"));
 }
 
 static struct command *
@@ -353,7 +300,9 @@ command_new(struct exchange *x, struct sandbox *sb, const json_t *message)
 	*c = (struct command){
 		.all = x->server->e2b,
 		.sb = sandbox_ref(sb),
-		.input = -1,
+		.has_terminal = has_terminal(message),
+		.reads = has_terminal(message) ||
+			 json_is_true(json_object_get(message, "stdin")),
 		.about = json_pack("{s:O, s:O*}", "config",
 				   json_object_get(message, "process"), "tag",
 				   json_object_get(message, "tag")),
@@ -374,69 +323,139 @@ subscriber_new(struct exchange *x)
 	return h;
 }
 
+/* The parameters for the keeper, and what they point to. */
+struct program {
+	struct command_params params;
+	struct list argv, env;
+	char *cwd;
+};
+
+static void
+program_free(struct program *p)
+{
+	list_free(&p->argv);
+	list_free(&p->env);
+	free(p->cwd);
+}
+
+/* Returns -1 if memory is exhausted, a variable is not a string, or the size of
+   a terminal is not valid. */
+static int
+program_read(struct program *p, const struct sandbox *sb, const json_t *message,
+	     uint64_t timeout_ms)
+{
+	const json_t *process = json_object_get(message, "process");
+	const char *cwd = json_string_value(json_object_get(process, "cwd"));
+
+	p->params = (struct command_params){
+		.argv = &p->argv,
+		.env = &p->env,
+		.reads = json_is_true(json_object_get(message, "stdin")),
+		.timeout_ms = timeout_ms,
+	};
+	if (has_terminal(message) &&
+	    e2b_terminal_size(json_object_get(message, "pty"),
+			      &p->params.columns, &p->params.rows) < 0)
+		return -1;
+	if (e2b_program_argv(&p->argv, process) < 0 ||
+	    e2b_parse_variables(&p->env, sb->env) < 0 ||
+	    e2b_parse_variables(&p->env, json_object_get(process, "envs")) < 0)
+		return -1;
+	p->cwd = cwd ? e2b_path(cwd, &sb->names) : NULL;
+	p->params.cwd = p->cwd;
+	return cwd && !p->cwd ? -1 : 0;
+}
+
+static void
+command_add(struct command *c, struct subscriber *h)
+{
+	pthread_mutex_lock(&c->all->lock);
+	c->next = c->sb->commands;
+	c->sb->commands = c;
+	(void)!command_subscribe(c, h);
+	pthread_mutex_unlock(&c->all->lock);
+}
+
 void
 command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 {
-	const json_t *process = json_object_get(message, "process");
-	bool reads = json_is_true(json_object_get(message, "stdin"));
-	struct e2b_job *j =
-		e2b_job_new(sb, CONTEXT,
-			    e2b_program_code(process, reads, &sb->names),
-			    json_object_get(process, "envs"));
-	struct subscriber *h = subscriber_new(x);
-	struct command *c = h ? command_new(x, sb, message) : NULL;
-	bool is_made = j && c && (!reads || open_input(c, j) == 0);
+	own(program) struct program p = { 0 };
+	struct subscriber *h;
 	struct remit_error err;
+	struct command *c;
 
-	if (!is_made) {
-		if (j)
-			connect_end(
-				x, "resource_exhausted",
-				"no memory, or no descriptor for its input");
-		else
-			connect_end(x, "invalid_argument",
-				    "envs: must be an object of strings");
-		e2b_job_free(j);
-		if (c)
-			command_free(c);
+	if (program_read(&p, sb, message, timeout_of(x)) < 0) {
+		connect_end(x, "invalid_argument",
+			    "envs: must be an object of strings; pty.size: "
+			    "cols and rows from 1 to 65535");
 		return;
 	}
-	j->hosted.job.timeout_ms = timeout_of(x);
-	pthread_mutex_lock(&c->all->lock);
-	c->next = sb->commands;
-	sb->commands = c;
-	(void)!command_subscribe(c, h);
-	pthread_mutex_unlock(&c->all->lock);
-	if (hosted_cell(sb->hosted, &j->hosted, &events, c, &c->cell, &err) <
+	h = subscriber_new(x);
+	c = h ? command_new(x, sb, message) : NULL;
+	if (!c) {
+		connect_end(x, "resource_exhausted", "no memory");
+		return;
+	}
+	command_add(c, h);
+	if (hosted_command(sb->hosted, &p.params, &events, c, &c->id, &err) <
 	    0) {
-		e2b_job_free(j);
-		command_on_result(c, NULL, &err);
+		command_finish(c, &(struct ending){
+					  .code = connect_code(&err),
+					  .message = err.message,
+				  });
 		return;
 	}
 	exchange_on_gone(x, subscriber_on_gone, h);
+}
+
+/* ---- running commands ---- */
+
+/* Whether a request means this command. One that has not started yet has no
+   pid. */
+static bool
+command_is(const struct command *c, const json_t *selector)
+{
+	const json_t *pid = json_object_get(selector, "pid");
+	const json_t *tag = json_object_get(selector, "tag");
+
+	return c->pid && ((json_is_integer(pid) &&
+			   json_integer_value(pid) == (json_int_t)c->pid) ||
+			  (json_is_string(tag) &&
+			   json_equal(tag, json_object_get(c->about, "tag"))));
+}
+
+/* Called with the lock held. */
+static struct command *
+find_command(const struct sandbox *sb, const json_t *selector)
+{
+	struct command *c;
+
+	for (c = sb->commands; c && !command_is(c, selector); c = c->next)
+		;
+	return c;
 }
 
 void
 command_connect(struct exchange *x, struct sandbox *sb, const json_t *selector)
 {
 	struct e2b *e = x->server->e2b;
-	uint64_t cell = command_find(e, sb, selector);
-	struct subscriber *h = cell ? subscriber_new(x) : NULL;
-	struct command *c;
+	struct subscriber *h = subscriber_new(x);
 	int joined = -1;
+	struct command *c;
+	uint32_t pid = 0;
 
-	if (!cell) {
-		connect_end(x, "not_found", "there is no such process");
+	if (!h)
 		return;
-	}
-	/* Sent first, before any other event can be. */
-	if (!h || connect_send(x, start_json(cell)) < 0)
-		return;
-	h->has_start = true;
+	/* The start event is added with the lock held, so it comes first. */
 	pthread_mutex_lock(&e->lock);
-	c = find_cell(sb, cell);
-	if (c)
-		joined = command_subscribe(c, h);
+	c = find_command(sb, selector);
+	if (c) {
+		pid = c->pid;
+		h->has_start = true;
+		joined = connect_send(x, start_json(pid)) < 0
+				 ? -1
+				 : command_subscribe(c, h);
+	}
 	pthread_mutex_unlock(&e->lock);
 	if (joined == 0)
 		exchange_on_gone(x, subscriber_on_gone, h);
@@ -444,10 +463,8 @@ command_connect(struct exchange *x, struct sandbox *sb, const json_t *selector)
 		connect_end(x, "resource_exhausted",
 			    "too many clients are connected to this process");
 	else
-		connect_end(x, "not_found", "the process has just ended");
+		connect_end(x, "not_found", "there is no such process");
 }
-
-/* ---- running commands ---- */
 
 json_t *
 command_list(struct e2b *e, struct sandbox *sb)
@@ -456,71 +473,57 @@ command_list(struct e2b *e, struct sandbox *sb)
 
 	pthread_mutex_lock(&e->lock);
 	for (struct command *c = sb->commands; c; c = c->next) {
-		json_t *row = json_copy(c->about);
+		json_t *row = c->pid ? json_copy(c->about) : NULL;
 
+		if (!row)
+			continue;
 		json_object_set_new(row, "pid",
-				    json_integer((json_int_t)c->cell));
+				    json_integer((json_int_t)c->pid));
 		json_array_append_new(list, row);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return list;
 }
 
-uint64_t
+uint32_t
 command_find(struct e2b *e, struct sandbox *sb, const json_t *selector)
 {
-	const json_t *pid = json_object_get(selector, "pid");
-	const json_t *tag = json_object_get(selector, "tag");
-	uint64_t cell = 0;
+	const struct command *c;
+	uint32_t id;
 
 	pthread_mutex_lock(&e->lock);
-	for (struct command *c = sb->commands; c && !cell; c = c->next)
-		if ((json_is_integer(pid) &&
-		     (uint64_t)json_integer_value(pid) == c->cell) ||
-		    (json_is_string(tag) &&
-		     json_equal(tag, json_object_get(c->about, "tag"))))
-			cell = c->cell;
+	c = find_command(sb, selector);
+	id = c ? c->id : 0;
 	pthread_mutex_unlock(&e->lock);
-	return cell;
+	return id;
 }
 
-void
-command_signal(struct e2b *e, struct sandbox *sb, uint64_t cell)
-{
-	struct command *c;
-
-	pthread_mutex_lock(&e->lock);
-	c = find_cell(sb, cell);
-	if (c)
-		c->is_signalled = true;
-	pthread_mutex_unlock(&e->lock);
-	hosted_cancel(sb->hosted, cell);
-}
-
-int
-command_input(struct e2b *e, struct sandbox *sb, uint64_t cell)
+bool
+command_has_terminal(struct e2b *e, struct sandbox *sb, uint32_t id)
 {
 	const struct command *c;
-	int fd = -1;
+	bool has;
 
 	pthread_mutex_lock(&e->lock);
-	c = find_cell(sb, cell);
-	if (c && c->input >= 0)
-		fd = fcntl(c->input, F_DUPFD_CLOEXEC, 3);
+	for (c = sb->commands; c && c->id != id; c = c->next)
+		;
+	has = c && c->has_terminal;
 	pthread_mutex_unlock(&e->lock);
-	return fd;
+	return has;
 }
 
-void
-command_close_input(struct e2b *e, struct sandbox *sb, uint64_t cell)
+bool
+command_reads(struct e2b *e, struct sandbox *sb, uint32_t id, bool closes)
 {
 	struct command *c;
+	bool reads;
 
 	pthread_mutex_lock(&e->lock);
-	c = find_cell(sb, cell);
-	if (c) {
-		own_fd_close(&c->input);
-		c->input = -1;
-	}
+	for (c = sb->commands; c && c->id != id; c = c->next)
+		;
+	reads = c && c->reads;
+	if (c && closes)
+		c->reads = false;
 	pthread_mutex_unlock(&e->lock);
+	return reads;
 }

@@ -40,7 +40,6 @@ e2b_job_free(void *job)
 	if (!j)
 		return;
 	list_free(&j->env);
-	own_fd_close(&j->input);
 	free(j->code);
 	free(j);
 }
@@ -51,8 +50,6 @@ e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 {
 	struct e2b_job *j = calloc(1, sizeof(*j));
 
-	if (j)
-		j->input = -1;
 	if (!j || !code || e2b_parse_variables(&j->env, sb->env) < 0 ||
 	    e2b_parse_variables(&j->env, env) < 0) {
 		free(code);

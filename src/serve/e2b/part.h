@@ -45,8 +45,7 @@ struct sandbox {
 	/* ---- protected by the lock of struct e2b ---- */
 	struct context *contexts;     /* oldest first; the first is "main" */
 	char running[HOSTED_ID_SIZE]; /* context of the running cell */
-	struct command *commands;     /* running or waiting */
-	unsigned writers;	      /* requests that write input for them */
+	struct command *commands;     /* running */
 	struct watcher *watchers;     /* whose clients poll */
 	bool enforcement_sent;	      /* "enforcement" was in a result */
 	/* ---- protected by a separate lock, which may be taken after the
@@ -124,7 +123,6 @@ struct e2b_job {
 	char *code;
 	char context[HOSTED_ID_SIZE];
 	struct list env;
-	int input; /* its standard input, or -1 */
 };
 
 /* Makes a cell with the sandbox's variables and those of an object, which may

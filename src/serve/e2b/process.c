@@ -1,10 +1,9 @@
 /*
  * e2b_process: the routes of envd's service for commands.
  */
-#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "serve/e2b/command.h"
@@ -15,11 +14,6 @@
 	"this sandbox may not start programs: its policy has no " \
 	"subprocess_execution"
 #define NO_PROCESS "there is no such process"
-/* How long a program may leave its input unread. */
-#define INPUT_MS 20000
-/* How many requests may write input for the commands of a sandbox: each has a
-   thread until its input is read. */
-#define WRITERS_MAX 8
 /* {"event":{"keepalive":{}}} in its envelope. */
 static const char keepalive[] = "\0\0\0\0\032{\"event\":{\"keepalive\":{}}}";
 _Static_assert(sizeof(keepalive) - 1 == 5 + 26,
@@ -47,7 +41,6 @@ post_start(struct exchange *x)
 	struct sandbox *sb = e2b_find(x);
 	json_auto_t *message = sb ? e2b_read_envelope(&x->body.data) : NULL;
 	json_t *process = json_object_get(message, "process");
-	const json_t *pty = json_object_get(message, "pty");
 
 	if (!sb)
 		return;
@@ -58,10 +51,6 @@ post_start(struct exchange *x)
 	else if (!e2b_is_program(process))
 		connect_end(x, "invalid_argument",
 			    "process: needs cmd and args");
-	else if (pty && !json_is_null(pty))
-		connect_end(x, "unimplemented",
-			    "terminals are not supported: a jail has none, so "
-			    "that no input can be injected into one");
 	else if (is_for_another(x))
 		connect_end(x, "invalid_argument",
 			    "a sandbox here has one user, called user: "
@@ -99,134 +88,100 @@ post_list(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* Returns the request's sandbox, and in *cell the cell of the command. *cell is
-   0 after it has sent an error. */
+/* Returns the request's sandbox, and in *id the command. *id is 0 after it has
+   sent an error. */
 static struct sandbox *
-find_command(struct exchange *x, uint64_t *cell)
+find_command(struct exchange *x, uint32_t *id)
 {
 	struct sandbox *sb = e2b_find(x);
 
-	*cell = sb ? command_find(x->server->e2b, sb,
-				  json_object_get(x->json, "process"))
-		   : 0;
-	if (sb && !*cell)
+	*id = sb ? command_find(x->server->e2b, sb,
+				json_object_get(x->json, "process"))
+		 : 0;
+	if (sb && !*id)
 		connect_fail(x, "not_found", NO_PROCESS);
 	return sb;
 }
 
 static void
+reply_done(struct exchange *x, int failed, const struct remit_error *err)
+{
+	if (failed)
+		connect_fail(x, connect_code(err), err->message);
+	else
+		reply_json(x, 200, json_object());
+}
+
+/* Any signal kills the command. */
+static void
 post_signal(struct exchange *x)
 {
-	uint64_t cell;
-	struct sandbox *sb = find_command(x, &cell);
+	struct remit_error err;
+	uint32_t id;
+	struct sandbox *sb = find_command(x, &id);
 
-	if (cell) {
-		command_signal(x->server->e2b, sb, cell);
-		reply_json(x, 200, json_object());
-	}
+	if (id)
+		reply_done(x,
+			   hosted_command_signal(sb->hosted, id, SIGKILL, &err),
+			   &err);
 	sandbox_unref(sb);
 }
 
 /* ---- input ---- */
 
-/* A pipe that does not block, for as long as its reader keeps reading. */
-static int
-write_in_time(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -1;
-		if (n < 0 && poll(&p, 1, INPUT_MS) == 0)
-			return -1;
-		bytes += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 static void
-send_input(struct exchange *x, struct sandbox *sb, uint64_t cell)
+send_input(struct exchange *x, struct sandbox *sb, uint32_t id)
 {
 	const json_t *input = json_object_get(x->json, "input");
-	const json_t *text = json_object_get(input, "stdin");
-	own_fd int fd = command_input(x->server->e2b, sb, cell);
+	bool types = command_has_terminal(x->server->e2b, sb, id);
+	const json_t *text = json_object_get(input, types ? "pty" : "stdin");
 	own_mem char *bytes = NULL;
+	struct remit_error err;
 	size_t len = 0;
 
 	if (!json_is_string(text) ||
 	    base64_decode(json_string_value(text), json_string_length(text),
 			  &bytes, &len) < 0)
 		connect_fail(x, "invalid_argument",
-			     "input.stdin: must be base64");
-	else if (fd < 0)
+			     types ? "input.pty: must be base64"
+				   : "input.stdin: must be base64");
+	else if (!command_reads(x->server->e2b, sb, id, false))
 		connect_fail(x, "failed_precondition",
 			     "this command reads no input: it was started "
 			     "without stdin, or its stdin is closed");
-	else if (write_in_time(fd, bytes, len) < 0)
-		connect_fail(x, "resource_exhausted",
-			     "the command does not read its input");
 	else
-		reply_json(x, 200, json_object());
-}
-
-static bool
-begin_input(struct e2b *e, struct sandbox *sb)
-{
-	bool has_slot;
-
-	pthread_mutex_lock(&e->lock);
-	has_slot = sb->writers < WRITERS_MAX;
-	sb->writers += has_slot;
-	pthread_mutex_unlock(&e->lock);
-	return has_slot;
-}
-
-static void
-end_input(struct e2b *e, struct sandbox *sb)
-{
-	pthread_mutex_lock(&e->lock);
-	sb->writers--;
-	pthread_mutex_unlock(&e->lock);
-}
-
-/* Runs in a thread, since the program may read slowly. */
-static void
-input_in_thread(struct exchange *x)
-{
-	struct e2b *e = x->server->e2b;
-	uint64_t cell;
-	struct sandbox *sb = find_command(x, &cell);
-
-	if (cell && begin_input(e, sb)) {
-		send_input(x, sb, cell);
-		end_input(e, sb);
-	} else if (cell) {
-		connect_fail(x, "resource_exhausted",
-			     "too many requests write input for commands that "
-			     "do not read it");
-	}
-	sandbox_unref(sb);
+		reply_done(x,
+			   len ? hosted_command_input(sb->hosted, id, bytes,
+						      len, &err)
+			       : 0,
+			   &err);
 }
 
 static void
 post_input(struct exchange *x)
 {
-	exchange_in_thread(x, input_in_thread);
+	uint32_t id;
+	struct sandbox *sb = find_command(x, &id);
+
+	if (id)
+		send_input(x, sb, id);
+	sandbox_unref(sb);
 }
 
 static void
 post_close(struct exchange *x)
 {
-	uint64_t cell;
-	struct sandbox *sb = find_command(x, &cell);
+	struct remit_error err;
+	uint32_t id;
+	struct sandbox *sb = find_command(x, &id);
 
-	if (cell) {
-		command_close_input(x->server->e2b, sb, cell);
-		reply_json(x, 200, json_object());
-	}
+	if (id)
+		reply_done(x,
+			   command_reads(x->server->e2b, sb, id, true)
+				   ? hosted_command_input(sb->hosted, id, "", 0,
+							  &err)
+				   : 0,
+			   &err);
 	sandbox_unref(sb);
 }
 
@@ -239,10 +194,28 @@ post_stream_input(struct exchange *x)
 		    "send input in single requests (SendInput)");
 }
 
+/* Changes the size of a terminal. */
 static void
 post_update(struct exchange *x)
 {
-	connect_fail(x, "unimplemented", "terminals are not supported");
+	struct remit_error err;
+	unsigned columns, rows;
+	uint32_t id;
+	struct sandbox *sb = find_command(x, &id);
+
+	if (id && !command_has_terminal(x->server->e2b, sb, id))
+		connect_fail(x, "failed_precondition",
+			     "this command has no terminal");
+	else if (id && e2b_terminal_size(json_object_get(x->json, "pty"),
+					 &columns, &rows) < 0)
+		connect_fail(x, "invalid_argument",
+			     "pty.size: cols and rows from 1 to 65535");
+	else if (id)
+		reply_done(x,
+			   hosted_command_resize(sb->hosted, id, columns, rows,
+						 &err),
+			   &err);
+	sandbox_unref(sb);
 }
 
 #define PROCESS(name, what, has)                                       \

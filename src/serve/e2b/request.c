@@ -143,42 +143,20 @@ e2b_parse_variables(struct list *env, const json_t *object)
 
 /* ---- programs ---- */
 
-/* The program inherits the cell's output from the interpreter. If the cell is
-   interrupted, the program's whole process group is killed; after a normal
-   exit, its background processes continue. */
-char *
-e2b_program_code(const json_t *process, bool reads,
-		 const struct list *names)
+int
+e2b_program_argv(struct list *argv, const json_t *process)
 {
-	static const char form[] =
-		"import json, os, subprocess\n"
-		"argv, cwd = json.loads(%s)\n"
-		"program = subprocess.Popen(argv, cwd=cwd, stdin=%s, "
-		"start_new_session=True)\n"
-		"try:\n"
-		"    program.wait()\n"
-		"except KeyboardInterrupt:\n"
-		"    os.killpg(program.pid, 9)\n"
-		"    program.wait()\n"
-		"program.returncode\n";
-	const char *cwd = json_string_value(json_object_get(process, "cwd"));
-	json_t *args = json_object_get(process, "args");
-	own_mem char *path = cwd ? e2b_path(cwd, names) : NULL, *text = NULL;
-	json_auto_t *argv = json_array(), *both = NULL, *quoted = NULL;
-	own_mem char *plain = NULL;
-	char *code;
+	const json_t *cmd = json_object_get(process, "cmd"), *arg;
+	size_t i;
 
-	json_array_append(argv, json_object_get(process, "cmd"));
-	json_array_extend(argv, args);
-	both = json_pack("[O, s?]", argv, path);
-	plain = both ? json_dumps(both, JSON_ENSURE_ASCII) : NULL;
-	quoted = plain ? json_string(plain) : NULL;
-	text = quoted ? json_dumps(quoted, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
-		      : NULL;
-	return text && asprintf(&code, form, text,
-				reads ? "0" : "subprocess.DEVNULL") > 0
-		       ? code
-		       : NULL;
+	if (list_add(argv, json_string_value(cmd)) < 0)
+		return -1;
+	json_array_foreach(json_object_get(process, "args"), i, arg)
+	{
+		if (list_add(argv, json_string_value(arg)) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 bool
@@ -195,6 +173,20 @@ e2b_is_program(const json_t *process)
 	return json_is_string(json_object_get(process, "cmd")) &&
 	       (!args || json_is_null(args) || json_is_array(args)) &&
 	       is_text_or_nothing(process, "cwd");
+}
+
+int
+e2b_terminal_size(const json_t *pty, unsigned *columns, unsigned *rows)
+{
+	const json_t *size = json_object_get(pty, "size");
+	json_int_t cols = json_integer_value(json_object_get(size, "cols"));
+	json_int_t lines = json_integer_value(json_object_get(size, "rows"));
+
+	if (cols < 1 || cols > UINT16_MAX || lines < 1 || lines > UINT16_MAX)
+		return -1;
+	*columns = (unsigned)cols;
+	*rows = (unsigned)lines;
+	return 0;
 }
 
 json_t *

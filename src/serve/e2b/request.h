@@ -45,12 +45,15 @@ char *e2b_chdir_code(const char *cwd, const struct list *names);
 int e2b_parse_variables(struct list *env, const json_t *object) must_check;
 
 /* e2b_is_program() checks that a message describes a program with its
-   arguments. e2b_program_code() returns Python that starts it with the cell's
-   input (`reads`) or none, waits for it, and has its exit code as its value: a
-   new string, or NULL if memory is exhausted. */
+   arguments. Then e2b_program_argv() adds them to a list; it returns -1 if
+   memory is exhausted. */
 bool e2b_is_program(const json_t *process);
-char *e2b_program_code(const json_t *process, bool reads,
-		       const struct list *names);
+int e2b_program_argv(struct list *argv, const json_t *process) must_check;
+
+/* Parses {"size": {"cols", "rows"}}. Returns -1 unless both are from 1 to
+   65535. */
+int e2b_terminal_size(const json_t *pty, unsigned *columns,
+		      unsigned *rows) must_check;
 
 /* Returns the message in a body that is a single envelope, or NULL if it is
    not. */

@@ -44,7 +44,26 @@ both = box.commands.run("exec 9> lock; (flock 9; echo held; sleep 110) & sleep 1
 held = next(words := iter(both))[0]
 seen["killed"] = [held, both.kill(), failed(both.wait)[0], both.kill(), box.commands.run("flock lock echo free", timeout=50).stdout]
 seen["late"] = failed(box.commands.run, "sleep 20", timeout=1)[0]
-seen["terminal"] = failed(box.pty.create, PtySize(rows=5, cols=5))
+
+# A program in the background, and everything else beside it
+server = box.commands.run("until [ -e ask ]; do sleep 0.1; done; rev ask > part; mv part answer; sleep 100", background=True)
+box.files.write("ask", "olleh\n")
+code = "import os, time\nwhile not os.path.exists('answer'): time.sleep(0.1)\nprint(open('answer').read(), end='')"
+seen["beside"] = ["".join(box.run_code(code).logs.stdout), box.commands.run("cat answer").stdout, len(box.commands.list()), server.kill()]
+
+# A terminal: its size, what is typed, and its end
+typed = b""
+shell = box.pty.create(PtySize(rows=5, cols=44), timeout=60)
+box.pty.send_stdin(shell.pid, b"stty size; echo o''ne\n")
+for _, _, data in (words := iter(shell)):
+    typed += data or b""
+    if b"one\r" in typed:
+        break
+box.pty.resize(shell.pid, PtySize(rows=6, cols=55))
+box.pty.send_stdin(shell.pid, b"stty size; echo t''wo; exit 3\n")
+typed += b"".join(data or b"" for _, _, data in words)
+shell = box.pty.create(PtySize(rows=5, cols=5))
+seen["terminal"] = [b"5 44\r" in typed, b"6 55\r" in typed, b"two\r" in typed, box.pty.kill(shell.pid), failed(shell.wait)[0]]
 
 # A folder that is polled
 box.files.make_dir("w/deep")

@@ -109,7 +109,8 @@ def test_npm_client_runs_commands_and_watches_folders(one):
     seen = run(one, packages.node(made), copied(one, "e2b_more.mjs"), made)
     assert seen["stdin"] == "one\ntü\nend\n" and seen["place"] == "b\n/tmp\n"
     assert seen["again"] == [True, "1\n", REST, 5, "NotFoundError"]
-    assert seen["refused"] == ["InvalidArgumentError", "SandboxError"] and seen["killed"] == [True, "CommandExitError", False]
+    assert seen["refused"] == ["InvalidArgumentError"] and seen["killed"] == [True, "CommandExitError", False]
+    assert seen["beside"] == ["xx", "x", 1] and seen["terminal"] == [True, True, True, "CommandExitError"]
     events, missing = seen["watched"]
     assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
     assert missing == "FileNotFoundError"
@@ -124,7 +125,8 @@ def test_pypi_client_runs_commands_and_watches_folders(one):
     assert seen["again"] == [True, "echo 1", "1\n", REST, "CommandExitException"] and seen["gone"] == "NotFoundException"
     assert seen["root"][0] == "InvalidArgumentException" and "one user" in seen["root"][1] and seen["unread"] == "NotFoundException"
     assert seen["killed"] == ["held\n", True, "CommandExitException", False, "free\n"] and seen["late"] == "TimeoutException"
-    assert "UNIMPLEMENTED" in seen["terminal"][1] and "not supported" in seen["terminal"][1]
+    assert seen["beside"] == ["hello\n", "hello\n", 1, True]
+    assert seen["terminal"] == [True, True, True, True, "CommandExitException"]
     first, deep, second, third = seen["watched"]
     assert first == [["a", "create"], ["a", "write"], ["deep", "chmod"]] and deep == [*first, ["deep/b", "create"], ["deep/b", "write"]]
     assert second == [["a", "write"], ["c", "create"], ["c", "write"]] and third == []

@@ -491,10 +491,33 @@ ioctl_allows_only_seven_requests(void **state)
 }
 
 static void
+ioctl_of_programs_allows_terminals(void **state)
+{
+	static const uint64_t allowed[] = {
+		TCGETS,	  TIOCGWINSZ, FIONREAD,	 FIONBIO,    FIOCLEX,
+		FIONCLEX, SIOCOUTQ,   TIOCGPTN,	 TIOCSPTLCK, TIOCGPTPEER,
+		TCSETS,	  TCSETSW,    TCSETSF,	 TCSBRK,     TCXONC,
+		TCFLSH,	  TIOCSCTTY,  TIOCNOTTY, TIOCGPGRP,  TIOCSPGRP,
+		TIOCGSID, TIOCSWINSZ,
+	};
+
+	(void)state;
+	for (uint64_t request = 0; request <= 0xffff; request++) {
+		uint32_t want =
+			IS_ONE_OF(request, allowed) ? ALLOW : REFUSE(ENOTTY);
+
+		expect(FILTER_SUBPROCESS, "ioctl", want, 0, request);
+		expect(FILTER_SUBPROCESS, "ioctl", want, 0, request | HIGH);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+		expect(FILTER_SUBPROCESS, "ioctl", ALLOW, 0, allowed[i]);
+}
+
+static void
 ioctl_ignores_the_high_bits_of_a_request(void **state)
 {
 	static const uint64_t bad[] = { TIOCSTI, TIOCLINUX, TIOCSETD,
-					TIOCSCTTY };
+					TIOCCONS };
 
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
@@ -505,6 +528,9 @@ ioctl_ignores_the_high_bits_of_a_request(void **state)
 				       bad[i] | BIT(bit));
 		}
 	expect(0, "ioctl", ALLOW, 0, TCGETS | HIGH);
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		if (!(v & FILTER_SUBPROCESS))
+			expect(v, "ioctl", REFUSE(ENOTTY), 0, TIOCSCTTY);
 }
 
 /* Calls that are never allowed. */
@@ -746,6 +772,7 @@ main(void)
 		cmocka_unit_test(direct_reads_are_refused),
 		cmocka_unit_test(fcntl_allows_only_twelve_commands),
 		cmocka_unit_test(ioctl_allows_only_seven_requests),
+		cmocka_unit_test(ioctl_of_programs_allows_terminals),
 		cmocka_unit_test(ioctl_ignores_the_high_bits_of_a_request),
 		cmocka_unit_test(calls_that_a_filter_cannot_inspect_get_enosys),
 		cmocka_unit_test(lock_down_calls_are_refused_afterwards),
