@@ -421,6 +421,8 @@ enum remit_file_op {
 	REMIT_FILE_MAKE, /* a directory and its parents; EEXIST if it exists */
 	REMIT_FILE_MOVE, /* to `to`, replacing what is there */
 	REMIT_FILE_REMOVE, /* a directory with everything below it */
+	REMIT_FILE_LINK,   /* a symbolic link with the text `to`; EEXIST */
+	REMIT_FILE_SET,	   /* `mode` and `modified_ns`; not of a link */
 };
 
 /* The limits of one answer: bytes, entries, levels. */
@@ -431,7 +433,7 @@ enum remit_file_op {
 struct remit_file_task {
 	enum remit_file_op op;
 	const char *path;
-	const char *to; /* MOVE: the new path */
+	const char *to; /* MOVE: the new path; LINK: what the link contains */
 	/* WRITE: the contents, at most the policy's input_bytes. */
 	const char *bytes;
 	size_t len;
@@ -444,6 +446,9 @@ struct remit_file_task {
 	unsigned long long offset;
 	size_t length;
 	unsigned depth; /* LIST: levels to descend; 0 means 1 */
+	/* SET: the permission bits, and a time since 1970. */
+	unsigned mode;
+	long long modified_ns;
 };
 
 enum remit_file_type {

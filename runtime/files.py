@@ -7,7 +7,8 @@ has no effect here. The answers are claims nevertheless.
 
 from posix import (
     O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
-    close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, unlink, write,
+    chmod, close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, symlink, unlink,
+    utime, write,
 )  # fmt: skip
 
 import records
@@ -70,13 +71,16 @@ class Task:
         self.operation = values[b"op"]
         self.workspace = workspace
         self.place = Place(values[b"path"], workspace)
-        self.to = Place(values[b"to"], workspace)
+        self.target = values[b"to"]
+        self.to = Place(self.target, workspace)
         self.missing = int(values[b"bytes"])
         self.append = values[b"append"] != b"0"
         self.gunzip = values[b"gunzip"] != b"0"
         self.offset = int(values[b"offset"])
         self.length = int(values[b"length"])
         self.depth = int(values[b"depth"])
+        self.mode = int(values[b"mode"])
+        self.modified = int(values[b"modified"])
 
     def pieces(self):
         """Yield the pieces of the data to write."""
@@ -215,6 +219,22 @@ def make(task):
     return stat(task)
 
 
+def link(task):
+    """Make a symbolic link. Its target is text, and need not exist."""
+    make_folders(task.place.path)
+    symlink(task.target, task.place.path)
+    return stat(task)
+
+
+def set_attributes(task):
+    """Set the permissions and times of a file or directory. A link is refused rather than followed."""
+    if lstat(task.place.path).st_mode & KIND == LINK:
+        raise OSError(ELOOP, "a symbolic link")
+    utime(task.place.path, ns=(task.modified, task.modified))
+    chmod(task.place.path, task.mode & 0o777)
+    return stat(task)
+
+
 def move(task):
     make_folders(task.to.path)
     rename(task.place.path, task.to.path)
@@ -317,6 +337,8 @@ OPERATIONS = {
     b"make": make,
     b"move": move,
     b"remove": remove,
+    b"link": link,
+    b"set": set_attributes,
 }
 
 

@@ -9,16 +9,48 @@
 
 /* Called with the lock held. */
 static int
-check_queue(const struct hosted *r, struct remit_error *err)
+check_queue(const struct hosted *r, const struct task *t,
+	    struct remit_error *err)
 {
 	if (r->over)
 		return fail(err, REMIT_E_GONE, "this session has ended");
-	if (r->queued >= HOSTED_QUEUE_MAX)
+	if (r->queued >= HOSTED_QUEUE_MAX && !t->is_soon)
 		return fail(err, REMIT_E_BUSY,
 			    "too many cells are waiting for this session "
 			    "(limit %d)",
 			    HOSTED_QUEUE_MAX);
 	return 0;
+}
+
+/* Called with the lock held. */
+static void
+queue_add(struct hosted *r, struct task *t)
+{
+	struct task **at = t->is_soon ? &r->first : r->last;
+
+	t->next = *at;
+	*at = t;
+	if (!t->next)
+		r->last = &t->next;
+	r->queued++;
+}
+
+/* Called with the lock held. */
+static void
+interrupt_current(struct hosted *r)
+{
+	uint64_t one = 1;
+
+	/* The descriptor works once per cell, even for a cell that has not
+	   begun yet; remit_session_interrupt() works each time. */
+	if (!r->current->cancelled) {
+		r->current->cancelled = true;
+		if (write(r->wake, &one, sizeof(one)) < 0)
+			return; /* cannot happen: the counter is never full */
+	} else if (r->session) {
+		remit_session_interrupt(r->session);
+	}
+	pthread_cond_broadcast(&r->changed); /* wakes a wait for an answer */
 }
 
 int
@@ -32,14 +64,14 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		return fail_memory(err, "task");
 	*t = *given;
 	pthread_mutex_lock(&r->table->lock);
-	failed = check_queue(r, err);
+	failed = check_queue(r, t, err);
 	if (!failed) {
 		t->number = ++r->numbers;
 		if (number)
 			*number = t->number;
-		*r->last = t;
-		r->last = &t->next;
-		r->queued++;
+		queue_add(r, t);
+		if (t->is_soon && r->current)
+			interrupt_current(r);
 		/* No task may follow the last one. */
 		r->over |= t->kind == TASK_CLOSE;
 		pthread_cond_broadcast(&r->changed);
@@ -131,6 +163,17 @@ hosted_file(struct hosted *r, const struct remit_file_task *task,
 }
 
 int
+hosted_visit(struct hosted *r, bool soon, const struct hosted_events *ev,
+	     void *user, struct remit_error *err)
+{
+	struct task t = {
+		.kind = TASK_VISIT, .is_soon = soon, .ev = ev, .user = user
+	};
+
+	return hosted_queue(r, &t, NULL, err);
+}
+
+int
 hosted_reset(struct hosted *r, const struct hosted_events *ev, void *user,
 	     struct remit_error *err)
 {
@@ -173,24 +216,6 @@ hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 }
 
 /* ---- interrupts and the end ---- */
-
-/* Called with the lock held. */
-static void
-interrupt_current(struct hosted *r)
-{
-	uint64_t one = 1;
-
-	/* The descriptor works once per cell, even for a cell that has not
-	   begun yet; remit_session_interrupt() works each time. */
-	if (!r->current->cancelled) {
-		r->current->cancelled = true;
-		if (write(r->wake, &one, sizeof(one)) < 0)
-			return; /* cannot happen: the counter is never full */
-	} else if (r->session) {
-		remit_session_interrupt(r->session);
-	}
-	pthread_cond_broadcast(&r->changed); /* wakes a wait for an answer */
-}
 
 void
 hosted_interrupt(struct hosted *r)

@@ -99,6 +99,10 @@ struct hosted_events {
 			 const struct remit_question *q);
 	/* The answer to hosted_file(). */
 	void (*file)(void *user, const struct remit_file_answer *answer);
+	/* The work of hosted_visit(). If it returns -1, its error is the
+	   result. */
+	int (*visit)(void *user, struct remit_session *session,
+		     struct remit_error *err);
 	/* Called exactly once, last. At most one of `res` and `err` is set;
 	   neither is after a success without a result, such as a reset. */
 	void (*result)(void *user, struct remit_result *res,
@@ -220,6 +224,12 @@ int hosted_cell(struct hosted *r, const struct hosted_job *job,
 int hosted_file(struct hosted *r, const struct remit_file_task *task,
 		struct hosted_loan loan, const struct hosted_events *ev,
 		void *user, struct remit_error *err) must_check;
+/* Calls the event `visit` in the worker, which may use the session for any
+   number of file tasks: no other task comes between them. `soon`: the running
+   cell is interrupted, and those that wait, however many they are, come later;
+   the caller calls it once. */
+int hosted_visit(struct hosted *r, bool soon, const struct hosted_events *ev,
+		 void *user, struct remit_error *err) must_check;
 /* See remit_session_reset(). */
 int hosted_reset(struct hosted *r, const struct hosted_events *ev, void *user,
 		 struct remit_error *err) must_check;

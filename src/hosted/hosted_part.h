@@ -17,6 +17,7 @@ enum task_kind {
 	TASK_RUN,
 	TASK_CELL,
 	TASK_FILE,
+	TASK_VISIT,
 	TASK_RESET,
 	TASK_FORK,
 	TASK_CLOSE
@@ -31,6 +32,7 @@ struct task {
 	struct remit_file_task file; /* uses the loan of `job` */
 	struct hosted *branch;	     /* for a fork */
 	bool cancelled;
+	bool is_soon; /* queued before the others */
 	const struct hosted_events *ev;
 	void *user;
 };

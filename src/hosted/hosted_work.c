@@ -11,6 +11,7 @@
 #include "client/files/artifacts.h"
 #include "client/result_view.h"
 #include "hosted/hosted_part.h"
+#include "hosted/snapshot/copy.h"
 
 /* JSON from a program may be nested 2048 levels deep. Each level is a call with
    about 300 bytes of stack, several times more with sanitizers. Pages that are
@@ -490,6 +491,26 @@ do_file(struct hosted *r, struct task *t)
 }
 
 static void
+do_visit(struct hosted *r, struct task *t)
+{
+	uint64_t most = tenants_owner_max(&r->table->tenants, TENANT_RESULTS);
+	struct remit_error err;
+	bool ended;
+	int failed;
+
+	failed = reserve_result(
+		r, SNAPSHOT_COPY_BYTES < most ? SNAPSHOT_COPY_BYTES : most,
+		&err);
+	set_state(r, HOSTED_BUSY);
+	if (!failed)
+		failed = t->ev->visit(t->user, r->session, &err);
+	ended = failed && err.code == REMIT_E_GONE;
+	set_state(r, ended ? HOSTED_ENDED : HOSTED_IDLE);
+	release_result(r);
+	report_result(t, NULL, failed ? &err : NULL);
+}
+
+static void
 do_reset(struct hosted *r, struct task *t)
 {
 	struct remit_error err;
@@ -543,9 +564,9 @@ do_close(struct hosted *r, struct task *t)
 }
 
 static void (*const task_handlers[])(struct hosted *r, struct task *t) = {
-	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
-	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
-	[TASK_CLOSE] = do_close,
+	[TASK_OPEN] = do_open, [TASK_RUN] = do_run,	[TASK_CELL] = do_cell,
+	[TASK_FILE] = do_file, [TASK_VISIT] = do_visit, [TASK_RESET] = do_reset,
+	[TASK_FORK] = do_fork, [TASK_CLOSE] = do_close,
 };
 
 static bool

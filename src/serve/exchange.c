@@ -87,6 +87,16 @@ exchange_unref(struct exchange *x)
 }
 
 void
+exchange_wait_sent(struct exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
+	       !server_is_http_thread(x->server))
+		pthread_cond_wait(&x->drained, &x->lock);
+	pthread_mutex_unlock(&x->lock);
+}
+
+void
 exchange_unref_sent(struct exchange *x)
 {
 	size_t made;
@@ -95,11 +105,7 @@ exchange_unref_sent(struct exchange *x)
 	made = x->out.allocated + x->tail.allocated;
 	pthread_mutex_unlock(&x->lock);
 	hosted_result_made(made);
-	pthread_mutex_lock(&x->lock);
-	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
-	       !server_is_http_thread(x->server))
-		pthread_cond_wait(&x->drained, &x->lock);
-	pthread_mutex_unlock(&x->lock);
+	exchange_wait_sent(x);
 	exchange_unref(x);
 }
 

@@ -120,6 +120,8 @@ void exchange_unref(struct exchange *x);
 /* Releases a reference after most of a long reply has been sent, or the client
    is gone; until then the reply is in memory. Not for the HTTP thread. */
 void exchange_unref_sent(struct exchange *x);
+/* Only waits until then. */
+void exchange_wait_sent(struct exchange *x);
 /* Calls gone(user) when the client disconnects before the reply is complete: in
    the HTTP thread, or immediately if it is already gone. */
 void exchange_on_gone(struct exchange *x, void (*gone)(void *user), void *user);
@@ -128,6 +130,9 @@ void exchange_own(struct exchange *x, void *thing, void (*free_it)(void *));
 /* Calls a function that may block in a new thread, which has a reference to the
    exchange. If no thread can be started, an error is the reply. */
 void exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x));
+/* The same for work that needs much time or memory: of one owner's exchanges
+   few do it at once, each until most of its reply is sent. The others wait. */
+void exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x));
 
 /* ---- the reply ---- */
 

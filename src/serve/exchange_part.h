@@ -1,6 +1,7 @@
 /*
  * exchange_part: declarations shared by exchanges (exchange.c), connections
- * (conn.c) and the server (server.c). For these files only.
+ * (conn.c), the server (server.c) and long work (long_work.c). For these files
+ * only.
  */
 #ifndef REMIT_EXCHANGE_PART_H
 #define REMIT_EXCHANGE_PART_H

@@ -104,6 +104,17 @@ const struct serve_limit serve_limits_table[] = {
 		      "file that still does not fit",
 	},
 	{
+		.name = "snapshots and paused sandboxes on disk, with equal "
+			"files of a key counted once",
+		.scope = SERVER,
+		.option = "--max-snapshot-bytes",
+		.unit = LIMIT_BYTES,
+		.value = UINT64_C(8) << 30,
+		.most = UINT64_C(1) << 50,
+		.offset = offsetof(struct serve_limits, snapshot_bytes),
+		.at = "507; the sandbox continues",
+	},
+	{
 		.name = "installations of packages",
 		.scope = SERVER,
 		.value = LIMIT_INSTALLERS,
@@ -190,6 +201,25 @@ const struct serve_limit serve_limits_table[] = {
 		.member = "memory_bytes",
 		.unit = LIMIT_BYTES,
 		.at = "429",
+	},
+	{
+		.name = "snapshots and paused sandboxes of a key",
+		.scope = KEY,
+		.option = "--max-snapshots",
+		.value = 64,
+		.most = 4096,
+		.offset = offsetof(struct serve_limits, snapshots),
+		.at = "507; the sandbox continues",
+	},
+	{
+		.name = "how long snapshots and paused sandboxes are kept",
+		.scope = KEY,
+		.option = "--keep-snapshots",
+		.unit = LIMIT_SECONDS,
+		.value = UINT64_C(30) * 86400,
+		.most = UINT64_C(3650) * 86400,
+		.offset = offsetof(struct serve_limits, snapshot_seconds),
+		.at = "removes them",
 	},
 	{
 		.name = "MCP clients with a session",
@@ -355,6 +385,7 @@ serve_limits_sum(const struct serve_limits *l)
 		.import_bytes = LIMIT_IMPORTS * LIMIT_IMPORT_BYTES,
 		.artifact_bytes = l->artifact_bytes,
 		.package_bytes = LIMIT_PACKAGE_BYTES,
+		.snapshot_bytes = l->snapshot_bytes,
 		.install_bytes = LIMIT_INSTALLERS * INSTALLER_BYTES,
 	};
 
@@ -362,6 +393,7 @@ serve_limits_sum(const struct serve_limits *l)
 				    number_add(s.body_bytes, s.own_bytes));
 	s.memory_bytes = number_add(s.memory_bytes, s.keeper_bytes);
 	s.disk_bytes = number_add(s.artifact_bytes, s.package_bytes);
+	s.disk_bytes = number_add(s.disk_bytes, s.snapshot_bytes);
 	return s;
 }
 
@@ -493,6 +525,7 @@ show_sum(const struct serve_sum *s, uint64_t machine_bytes, FILE *out)
 		{ " while they import.\nDisk: at most ", s->disk_bytes },
 		{ " (artifacts ", s->artifact_bytes },
 		{ ", packages ", s->package_bytes },
+		{ ", snapshots ", s->snapshot_bytes },
 	};
 	char shown[QUANTITY_SIZE];
 

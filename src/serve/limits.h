@@ -45,6 +45,7 @@ struct serve_limits {
 	uint64_t body_bytes, connections, artifact_bytes;
 	uint64_t memory_bytes; /* 0: serve_limits_settle() chooses */
 	uint64_t result_bytes;
+	uint64_t snapshot_bytes, snapshots, snapshot_seconds;
 	uint64_t key_share; /* in percent */
 };
 
@@ -78,7 +79,7 @@ struct serve_sum {
 	uint64_t program_bytes, result_bytes, body_bytes, own_bytes;
 	uint64_t keeper_bytes;
 	uint64_t memory_bytes; /* the sum of the above */
-	uint64_t artifact_bytes, package_bytes;
+	uint64_t artifact_bytes, package_bytes, snapshot_bytes;
 	uint64_t disk_bytes; /* the sum of the above */
 	/* Memory of installers, of what policies preload, and of zygotes that
 	   import it: not part of the sums. */

@@ -175,6 +175,17 @@ close_idle(struct server *s)
 	}
 }
 
+/* Several of these may run at a time: each snapshot is removed by one. */
+static void *
+sweep_snapshots(void *server)
+{
+	struct server *s = server;
+
+	snapshot_store_sweep(s->snapshots);
+	server_thread_ended(s);
+	return NULL;
+}
+
 static void
 server_on_second(void *owner)
 {
@@ -188,6 +199,9 @@ server_on_second(void *owner)
 	}
 	hosted_table_sweep(s->hosted_table);
 	foreign_tick(s);
+	if (s->snapshots && snapshot_store_has_expired(s->snapshots))
+		/* If no thread can be started, the next second tries again. */
+		(void)!server_start_thread(s, sweep_snapshots, s);
 	request_log_report(&s->log, s->log_fd, false);
 	for (size_t i = 0; i < s->listener_count; i++)
 		loop_want(&s->loop, &s->listeners[i].source, EPOLLIN);

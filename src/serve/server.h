@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "hosted/hosted.h"
+#include "hosted/snapshot/store.h"
 #include "serve/auth/keys.h"
 #include "serve/conn.h"
 #include "serve/limits.h"
@@ -32,6 +33,9 @@ struct server {
 	struct hosted_table *hosted_table;
 	struct remit *remit;
 	struct artifact_store *artifacts;
+	struct snapshot_store *snapshots; /* NULL: nothing is stored */
+	/* Clients that want to store memory, too, get their files stored. */
+	bool stores_files_only;
 	struct keys *keys;
 	struct e2b *e2b;
 	struct list hosts;   /* further host names of this server */
@@ -65,6 +69,7 @@ struct server {
 	pthread_mutex_t lock;
 	pthread_cond_t thread_ended;
 	unsigned threads;
+	struct long_work *long_work; /* work that runs or waits, oldest first */
 	struct exchange *pending;
 	struct source wake;
 	int wake_fd;

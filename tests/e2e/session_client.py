@@ -59,7 +59,7 @@ class SessionOptions(c.Structure):
 class FileTask(c.Structure):
     _fields_ = [
         ("op", c.c_int), ("path", c.c_char_p), ("to", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t), ("append", c.c_int), ("gunzip", c.c_int),
-        ("offset", c.c_ulonglong), ("length", c.c_size_t), ("depth", c.c_uint),
+        ("offset", c.c_ulonglong), ("length", c.c_size_t), ("depth", c.c_uint), ("mode", c.c_uint), ("modified_ns", c.c_longlong),
     ]  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class FileAnswer(c.Structure):
 OnOutput = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
 
 BUSY = 3
-FILE_OPS = ["", "read", "write", "list", "stat", "make", "move", "remove"]
+FILE_OPS = ["", "read", "write", "list", "stat", "make", "move", "remove", "link", "set"]
 FILE_TYPES = ["", "file", "folder", "link", "other"]
 
 

@@ -56,6 +56,7 @@ struct serve_call {
 	struct list addresses;
 	const char *keys_path, *add_key, *log_path;
 	const char *certificate_path, *tls_key_path;
+	const char *state_path;
 	bool is_open, e2b_debug, shows_limits;
 	bool has_sum; /* the limits have a sum that can be compared with the
 			 machine's memory */
@@ -103,6 +104,14 @@ serve_settle(struct serve_call *c, struct remit_error *err)
 			    "%s is missing",
 			    c->tls_key_path ? "--tls-certificate"
 					    : "--tls-key");
+	if (c->state_path && !foreign_is_built)
+		return fail(err, REMIT_E_INPUT,
+			    "--state: this build is without the API of E2B, "
+			    "which stores sandboxes");
+	if (c->server.stores_files_only && !c->state_path)
+		return fail(err, REMIT_E_INPUT,
+			    "--pause-files-only needs --state DIR to store "
+			    "sandboxes in");
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
 		return fail_memory(err, "options");
 	return add_debug_ports(c, err);
@@ -329,6 +338,27 @@ open_hosted_table(struct serve_call *c, struct remit_error *err)
 	return hosted_table_open(&c->server.hosted_table, &hosted_table, err);
 }
 
+/* Without --state the server stores no sandboxes. */
+static int
+open_snapshots(struct serve_call *c, struct remit_error *err)
+{
+	const struct serve_limits *l = &c->server.limits;
+	const struct snapshot_store_options opt = {
+		.parent = c->state_path,
+		.keep_ms = l->snapshot_seconds * 1000,
+		.max_bytes = l->snapshot_bytes,
+		.max_owner_bytes = serve_limits_share(l->snapshot_bytes,
+						      c->server.key_share),
+		.max_owner_count = l->snapshots,
+	};
+
+	if (!c->state_path)
+		return 0;
+	if (snapshot_store_open(&c->server.snapshots, &opt, err) < 0)
+		return fail_within(err, "--state");
+	return 0;
+}
+
 static uint64_t
 larger_program(uint64_t bytes, const struct policy *p)
 {
@@ -505,7 +535,8 @@ run_server(struct serve_call *c, struct remit_error *err)
 		c->server.reload_owner = c;
 	}
 	if (open_certificate(c, err) < 0 || audit_open(&c->audit, err) < 0 ||
-	    open_log(c, err) < 0 || open_hosted_table(c, err) < 0 ||
+	    open_log(c, err) < 0 || open_snapshots(c, err) < 0 ||
+	    open_hosted_table(c, err) < 0 ||
 	    foreign_open(&c->server, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, needs_token ? token : NULL, err) < 0)
@@ -528,6 +559,7 @@ close_server(struct serve_call *c)
 	hosted_table_free(c->server.hosted_table);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
+	snapshot_store_free(c->server.snapshots);
 	certificate_unref(c->server.certificate);
 	audit_free(&c->audit);
 	own_fd_close(&c->server.log_fd);
@@ -620,6 +652,30 @@ static const struct option serve_rows[] = {
 		.detail = "All of these clients share one sandbox and use no "
 			  "key, so *--open* is required.",
 		AT(e2b_debug),
+	},
+	{
+		.name = "state",
+		.kind = OPTION_PATH,
+		.value = "DIR",
+		.example = "remit-state",
+		.help = "store paused sandboxes and snapshots in this "
+			"directory, "
+			"which is created if it is missing",
+		.detail = "They survive restarts. Only the server's user may "
+			  "be able to write to the directory, and only one "
+			  "server may use it. Without this option, requests "
+			  "to store something are refused.",
+		AT(state_path),
+	},
+	{
+		.name = "pause-files-only",
+		.kind = OPTION_FLAG,
+		.help = "store only the files when a client pauses a sandbox "
+			"and wants its memory kept",
+		.detail = "No tier of this server can store memory. Without "
+			  "this option such requests are refused; those that "
+			  "ask for files only are not.",
+		AT(server.stores_files_only),
 	},
 	{
 		.name = "allow-host",

@@ -12,7 +12,8 @@ static const char *const op_names[] = {
 	[REMIT_FILE_READ] = "read",	[REMIT_FILE_WRITE] = "write",
 	[REMIT_FILE_LIST] = "list",	[REMIT_FILE_STAT] = "stat",
 	[REMIT_FILE_MAKE] = "make",	[REMIT_FILE_MOVE] = "move",
-	[REMIT_FILE_REMOVE] = "remove",
+	[REMIT_FILE_REMOVE] = "remove", [REMIT_FILE_LINK] = "link",
+	[REMIT_FILE_SET] = "set",
 };
 
 const char *
@@ -43,6 +44,11 @@ file_task_check(const struct remit_file_task *t, struct remit_error *err)
 	if (t->op == REMIT_FILE_MOVE &&
 	    check_path(t->to, "the target of the move", err) < 0)
 		return -1;
+	if (t->op == REMIT_FILE_LINK &&
+	    check_path(t->to, "what the link leads to", err) < 0)
+		return -1;
+	if (t->modified_ns < 0)
+		return fail(err, REMIT_E_INPUT, "the time is before 1970");
 	if (t->offset > LLONG_MAX || t->length > REMIT_FILE_READ_MAX)
 		return fail(err, REMIT_E_INPUT,
 			    "at most %zu bytes can be read at once",
@@ -78,7 +84,9 @@ write_task(struct buf *b, const struct remit_file_task *t)
 	    add_number(b, "append", t->append != 0) < 0 ||
 	    add_number(b, "gunzip", t->gunzip != 0) < 0 ||
 	    add_number(b, "offset", t->offset) < 0 ||
-	    add_number(b, "length", length) < 0)
+	    add_number(b, "length", length) < 0 ||
+	    add_number(b, "mode", t->mode & 0777) < 0 ||
+	    add_number(b, "modified", (unsigned long long)t->modified_ns) < 0)
 		return -1;
 	return add_number(b, "depth", t->depth ? t->depth : 1);
 }

@@ -37,6 +37,7 @@ void
 foreign_tick(struct server *s)
 {
 	e2b_tick(s);
+	e2b_pause_ended(s);
 }
 
 void

@@ -12,8 +12,10 @@ static void
 get_template(struct exchange *x)
 {
 	const char *name = exchange_param(x, "alias");
+	struct snapshot_info info;
 
-	if (e2b_is_template(name))
+	if (e2b_is_template(name) ||
+	    e2b_find_stored(x, SNAPSHOT_TEMPLATE, name, &info))
 		reply_json(x, 200,
 			   json_pack("{s:s, s:b}", "templateID", name, "public",
 				     0));
@@ -27,17 +29,9 @@ static bool
 refuse_template(struct exchange *x)
 {
 	e2b_fail(x, 404,
-		 "templates cannot be made here: the only one is "
+		 "templates cannot be built here: the only ones are "
 		 "code-interpreter-v1, the server's own interpreter and "
-		 "packages");
-	return false;
-}
-
-static bool
-refuse_snapshot(struct exchange *x)
-{
-	e2b_fail(x, 404,
-		 "a sandbox cannot be stored here; fork copies a live one");
+		 "packages, and snapshots of sandboxes");
 	return false;
 }
 
@@ -139,7 +133,6 @@ const struct route e2b_absent_routes[] = {
 	ABSENT_BELOW("/v2/templates", refuse_template),
 	ABSENT_BELOW("/v3/templates", refuse_template),
 	ABSENT("/default-templates", refuse_template),
-	ABSENT("/snapshots", refuse_snapshot),
 	ABSENT_BELOW("/volumes", refuse_volume),
 	ABSENT_BELOW("/secrets", refuse_secret),
 	ABSENT_BELOW("/teams", refuse_path),

@@ -29,6 +29,9 @@ extern const struct route e2b_process_routes[];
 int e2b_open(struct e2b **out, bool debug, struct remit_error *err) must_check;
 /* Lists the watched directories again. Call it about once a second. */
 void e2b_tick(struct server *s);
+/* Pauses the sandboxes that have reached the end of their lives and are to be
+   paused then. Call it about once a second. */
+void e2b_pause_ended(struct server *s);
 /* Call it when no hosted session exists any more. Accepts NULL. */
 void e2b_free(struct e2b *e);
 

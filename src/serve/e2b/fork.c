@@ -3,6 +3,7 @@
  * sandbox.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "serve/e2b/part.h"
 #include "serve/native/request.h"
@@ -45,6 +46,10 @@ copy_sandbox(struct forking *f)
 	to->cpus = from->cpus;
 	to->memory_bytes = from->memory_bytes;
 	to->disk_bytes = from->disk_bytes;
+	to->input_bytes = from->input_bytes;
+	to->wishes = json_incref(from->wishes);
+	to->has_secrets = from->has_secrets;
+	memcpy(to->template, from->template, sizeof(to->template));
 	pthread_mutex_lock(&e->lock);
 	for (struct context *c = from->contexts->next; c; c = c->next)
 		context_add(to, c->id, c->cwd);

@@ -1,10 +1,11 @@
 /*
- * e2b_make: makes sandboxes, as their clients specify or as copies of others.
+ * e2b_make: makes sandboxes as their clients specify, and of what is stored.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "hosted/snapshot/copy.h"
 #include "policy/rules/credential.h"
 #include "serve/e2b/part.h"
 #include "serve/e2b/policy.h"
@@ -93,6 +94,7 @@ note_policy(struct sandbox *sb, const struct policy *p)
 			   : (uint64_t)(online > 0 ? online : 1);
 	sb->memory_bytes = p->memory_bytes;
 	sb->disk_bytes = p->disk_bytes;
+	sb->input_bytes = p->input_bytes;
 	sb->may_start_programs = p->subprocess_execution;
 	sb->has_network =
 		p->network_access >= NETWORK_PUBLIC || p->network_allow.count;
@@ -108,13 +110,27 @@ struct making {
 	   cannot be at /home/user here. NULL: policy_text is that. */
 	char *unmoved_text;
 	struct list unmoved_names;
+	uint64_t life_ms;
+	char stored[SNAPSHOT_ID_SIZE]; /* whose files it gets; "": none */
+	bool resumes; /* it is a paused sandbox, of which one can be made */
 };
+
+/* Lets other requests resume the paused sandbox, unless this one has. */
+static void
+release_stored(struct making *m)
+{
+	if (m->resumes)
+		snapshot_store_release(m->x->server->snapshots,
+				       m->sb->key->name, m->stored);
+	m->resumes = false;
+}
 
 static void
 making_free(void *making)
 {
 	struct making *m = making;
 
+	release_stored(m);
 	sandbox_unref(m->sb);
 	free(m->policy_text);
 	free(m->unmoved_text);
@@ -210,6 +226,48 @@ leave_workspace(struct making *m)
 	return true;
 }
 
+/* The members of a request that the server stores with a sandbox. */
+static const char *const kept_wishes[] = { "network",	"allow_internet_access",
+					   "metadata",	"envVars",
+					   "autoPause", "autoPauseMemory" };
+
+static int
+keep_wishes(struct sandbox *sb, const json_t *body, struct remit_error *err)
+{
+	sb->wishes = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(kept_wishes); i++) {
+		json_t *value = json_object_get(body, kept_wishes[i]);
+
+		if (value &&
+		    json_object_set(sb->wishes, kept_wishes[i], value) < 0)
+			return fail_memory(err, "sandbox");
+	}
+	return sb->wishes ? 0 : fail_memory(err, "sandbox");
+}
+
+/* Decides whether the sandbox is paused when its life ends. */
+static int
+plan_end(struct making *m, const json_t *body, struct remit_error *err)
+{
+	const json_t *pauses = json_object_get(body, "autoPause");
+	struct sandbox *sb = m->sb;
+
+	if (pauses && !json_is_null(pauses) && !json_is_boolean(pauses))
+		return fail(err, REMIT_E_INPUT, "autoPause: must be a boolean");
+	sb->has_secrets = json_object_size(m->secrets);
+	sb->pauses_at_end = json_is_true(pauses);
+	if (!sb->pauses_at_end)
+		return 0;
+	if (sb->has_secrets)
+		return fail_refused(err, "autoPause", "Leave it out.",
+				    "a sandbox with headers in network.rules "
+				    "cannot be paused: they would be stored");
+	/* A paused sandbox may have been made under other server options. */
+	if (m->resumes)
+		return 0;
+	return e2b_check_storing(m->x->server, body, "autoPauseMemory", err);
+}
+
 /* Fills the options of the hosted session. */
 static int
 plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
@@ -220,11 +278,13 @@ plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 
 	if (plan_policy(m, body, &policy, err) < 0 ||
 	    place_workspace(m, &policy, err) < 0 ||
-	    e2b_parse_life(body, &opt->life_ms, err) < 0 ||
+	    e2b_parse_life(body, &m->life_ms, err) < 0 ||
 	    parse_strings(&sb->metadata, body, "metadata", err) < 0 ||
-	    parse_strings(&sb->env, body, "envVars", err) < 0)
+	    parse_strings(&sb->env, body, "envVars", err) < 0 ||
+	    plan_end(m, body, err) < 0 || keep_wishes(sb, body, err) < 0)
 		return -1;
 	note_policy(sb, &policy);
+	opt->life_ms = sb->pauses_at_end ? 0 : m->life_ms;
 	opt->owner = sb->key->name;
 	opt->forkable = can_fork(&policy);
 	opt->commands = policy.subprocess_execution;
@@ -307,7 +367,7 @@ making_on_gone(void *user)
 {
 	struct making *m = user;
 
-	sandbox_kill(m->x, m->sb);
+	(void)sandbox_kill(m->x, m->sb);
 }
 
 static void
@@ -339,10 +399,77 @@ making_adapts(struct making *m, const struct remit_error *err)
 	       leave_workspace(m);
 }
 
+/* ---- files that it begins with ---- */
+
+static int
+making_visit(void *user, struct remit_session *session, struct remit_error *err)
+{
+	struct making *m = user;
+	struct snapshot_reader *r;
+	uint64_t piece = m->sb->input_bytes;
+	int failed;
+
+	if (snapshot_reader_open(&r, m->x->server->snapshots, m->sb->key->name,
+				 m->stored, err) < 0)
+		return -1;
+	failed = snapshot_restore(session, r, (size_t)piece, err);
+	snapshot_reader_free(r);
+	return failed;
+}
+
+/* Releases the paused sandbox before the reply, since the client may repeat its
+   request at once. */
+static void
+making_fail(struct making *m, const struct remit_error *err)
+{
+	release_stored(m);
+	e2b_error(m->x, err);
+}
+
+static void
+making_reply(struct making *m)
+{
+	struct sandbox *sb = m->sb;
+	struct exchange *x = m->x;
+
+	if (!sb->id[0])
+		snprintf(sb->id, sizeof(sb->id), "%s", hosted_id(sb->hosted));
+	if (sb->pauses_at_end)
+		sandbox_set_life(x->server->e2b, sb, m->life_ms);
+	if (m->resumes) {
+		/* The live sandbox replaces the stored one. */
+		m->resumes = false;
+		snapshot_store_remove(x->server->snapshots, sb->key->name,
+				      m->stored);
+	}
+	sandbox_add(x, sb);
+	reply_json(x, 201, e2b_made_json(sb));
+}
+
+static void
+making_on_restored(void *user, struct remit_result *res,
+		   const struct remit_error *err)
+{
+	struct making *m = user;
+
+	(void)res;
+	if (err) {
+		hosted_drop(m->sb->hosted);
+		making_fail(m, err);
+	} else {
+		making_reply(m);
+	}
+	exchange_unref(m->x);
+}
+
 static void
 making_on_made(void *user, struct remit_result *res,
 	       const struct remit_error *err)
 {
+	static const struct hosted_events restoring = {
+		.visit = making_visit,
+		.result = making_on_restored,
+	};
 	struct making *m = user;
 	struct remit_error again;
 
@@ -353,14 +480,16 @@ making_on_made(void *user, struct remit_result *res,
 			return;
 		err = &again;
 	}
-	if (err) {
-		e2b_error(m->x, err);
-	} else {
-		snprintf(m->sb->id, sizeof(m->sb->id), "%s",
-			 hosted_id(m->sb->hosted));
-		sandbox_add(m->x, m->sb);
-		reply_json(m->x, 201, e2b_made_json(m->sb));
+	if (!err && m->stored[0]) {
+		if (hosted_visit(m->sb->hosted, false, &restoring, m, &again) <
+		    0)
+			making_on_restored(m, NULL, &again);
+		return;
 	}
+	if (err)
+		making_fail(m, err);
+	else
+		making_reply(m);
 	exchange_unref(m->x);
 }
 
@@ -380,10 +509,69 @@ making_new(struct exchange *x, struct key *key)
 	return NULL;
 }
 
+/* Makes the sandbox that a body describes. The exchange owns the making. */
+static void
+making_begin(struct making *m, const json_t *body)
+{
+	struct exchange *x = m->x;
+	struct remit_error err;
+	bool resumes;
+
+	if (plan_sandbox(m, body, &err) < 0 ||
+	    native_check_limits(x, m->opt.memory_bytes, &err) < 0) {
+		making_fail(m, &err);
+		return;
+	}
+	resumes = m->resumes;
+	exchange_ref(x);
+	if (open_hosted(m, &made_events, m, &err) < 0) {
+		making_on_made(m, NULL, &err);
+		return;
+	}
+	/* Resume a paused sandbox even if its client is gone: its files would
+	   be lost if a late disconnection ended the resumed sandbox. */
+	if (!resumes)
+		exchange_on_gone(x, making_on_gone, m);
+}
+
+/* Returns the request's body, completed by the wishes that were stored with the
+   snapshot that it names; NULL after a failure. */
+static json_t *
+complete_body(struct making *m, const json_t *body,
+	      const struct snapshot_info *info, struct remit_error *err)
+{
+	json_auto_t *about =
+		e2b_stored_about(m->x->server, m->sb->key->name, info->id, err);
+	const json_t *wishes = json_object_get(about, "wishes");
+	json_t *whole = about ? json_copy((json_t *)body) : NULL;
+
+	if (!whole)
+		return about ? (fail_memory(err, "sandbox"), NULL) : NULL;
+	json_object_del(whole, "templateID");
+	if (!json_object_get(body, "envVars"))
+		json_object_set(whole, "envVars",
+				json_object_get(wishes, "envVars"));
+	/* Both members express one decision, so inherit both or neither. */
+	if (!json_object_get(body, "network") &&
+	    !json_object_get(body, "allow_internet_access")) {
+		json_object_set(whole, "network",
+				json_object_get(wishes, "network"));
+		json_object_set(
+			whole, "allow_internet_access",
+			json_object_get(wishes, "allow_internet_access"));
+	}
+	memcpy(m->stored, info->id, sizeof(m->stored));
+	memcpy(m->sb->template, info->id, sizeof(m->sb->template));
+	return whole;
+}
+
 void
 e2b_post_sandbox(struct exchange *x)
 {
+	const char *template = e2b_request_text(x->json, "templateID");
 	struct making *m = making_new(x, x->key);
+	json_auto_t *body = NULL;
+	struct snapshot_info info;
 	struct remit_error err;
 
 	if (!m) {
@@ -391,17 +579,79 @@ e2b_post_sandbox(struct exchange *x)
 		return;
 	}
 	exchange_own(x, m, making_free);
-	if (plan_sandbox(m, x->json, &err) < 0 ||
-	    native_check_limits(x, m->opt.memory_bytes, &err) < 0) {
+	if (!template || e2b_is_template(template)) {
+		making_begin(m, x->json);
+		return;
+	}
+	if (!e2b_find_stored(x, SNAPSHOT_TEMPLATE, template, &info)) {
+		e2b_fail(x, 404,
+			 "this key has no snapshot %.60s, and the only "
+			 "template here is code-interpreter-v1: the server's "
+			 "own interpreter and packages",
+			 template);
+		return;
+	}
+	body = complete_body(m, x->json, &info, &err);
+	if (body)
+		making_begin(m, body);
+	else
 		e2b_error(x, &err);
+}
+
+/* Gives the new sandbox the id and token of the paused one, which clients
+   have. */
+static int
+restore_identity(struct making *m, const json_t *about,
+		 const struct snapshot_info *info, struct remit_error *err)
+{
+	const char *token = e2b_request_text(about, "token");
+	struct sandbox *sb = m->sb;
+
+	if (!token || strlen(token) >= sizeof(sb->token) ||
+	    !json_is_object(json_object_get(about, "wishes")))
+		return fail(err, REMIT_E_KERNEL,
+			    "the paused sandbox is damaged: its description "
+			    "is incomplete");
+	snprintf(sb->token, sizeof(sb->token), "%s", token);
+	memcpy(sb->id, info->id, sizeof(sb->id));
+	snprintf(sb->template, sizeof(sb->template), "%s",
+		 json_string_value(json_object_get(about, "template")) ?: "");
+	return 0;
+}
+
+void
+e2b_resume(struct exchange *x, const struct snapshot_info *info)
+{
+	struct making *m = making_new(x, x->key);
+	json_auto_t *about = NULL, *body = NULL;
+	struct remit_error err;
+	json_t *timeout, *left;
+
+	if (!m) {
+		e2b_fail(x, 500, "no memory");
 		return;
 	}
-	exchange_ref(x);
-	if (open_hosted(m, &made_events, m, &err) < 0) {
-		making_on_made(m, NULL, &err);
+	exchange_own(x, m, making_free);
+	if (!snapshot_store_claim(x->server->snapshots, x->owner, info->id)) {
+		e2b_fail(x, 409, "the sandbox is being resumed");
 		return;
 	}
-	exchange_on_gone(x, making_on_gone, m);
+	memcpy(m->stored, info->id, sizeof(m->stored));
+	m->resumes = true;
+	about = e2b_stored_about(x->server, x->owner, info->id, &err);
+	if (!about || restore_identity(m, about, info, &err) < 0) {
+		making_fail(m, &err);
+		return;
+	}
+	body = json_copy(json_object_get(about, "wishes"));
+	timeout = json_object_get(x->json, "timeout");
+	left = json_object_get(about, "left");
+	/* Otherwise the sandbox gets the default time. */
+	if (timeout && !json_is_null(timeout))
+		json_object_set(body, "timeout", timeout);
+	else if (json_number_value(left) > LIFE)
+		json_object_set(body, "timeout", left);
+	making_begin(m, body);
 }
 
 static void

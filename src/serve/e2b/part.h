@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 #include "hosted/hosted.h"
+#include "hosted/snapshot/store.h"
 #include "serve/auth/keys.h"
 #include "serve/e2b/e2b.h"
 #include "serve/e2b/request.h"
@@ -39,8 +40,15 @@ struct sandbox {
 	/* The paths that lead to its workspace; the first is that of the
 	   jail. */
 	struct list names;
-	/* From its policy. */
-	uint64_t cpus, memory_bytes, disk_bytes;
+	/* Members of the request that made the sandbox: with them another one
+	   gets the same policy, metadata and variables. */
+	json_t *wishes;
+	/* The snapshot that the sandbox was made from, or "". */
+	char template[SNAPSHOT_ID_SIZE];
+	bool has_secrets;   /* its client gave some */
+	bool pauses_at_end; /* its life ends with a pause */
+	/* copied from the sandbox's policy */
+	uint64_t cpus, memory_bytes, disk_bytes, input_bytes;
 	bool may_start_programs, has_network;
 	/* ---- protected by the lock of struct e2b ---- */
 	struct context *contexts;     /* oldest first; the first is "main" */
@@ -48,6 +56,10 @@ struct sandbox {
 	struct command *commands;     /* running */
 	struct watcher *watchers;     /* whose clients poll */
 	bool enforcement_sent;	      /* "enforcement" was in a result */
+	bool is_pausing;
+	bool is_killed;		   /* by its client: nothing of it may stay */
+	bool is_stored;		   /* by a pause that is ending it */
+	uint64_t ends_ms, ends_us; /* its life, if it pauses at the end */
 	/* ---- protected by a separate lock, which may be taken after the
 	   other ---- */
 	pthread_mutex_t metadata_lock;
@@ -98,7 +110,15 @@ int sandbox_set_names(struct sandbox *sb, const struct list *names) must_check;
 /* Add a sandbox to the table; and remove it together with its hosted
    session. */
 void sandbox_add(struct exchange *x, struct sandbox *sb);
-void sandbox_kill(struct exchange *x, struct sandbox *sb);
+/* Returns whether a pause has stored the sandbox already. */
+bool sandbox_kill(struct exchange *x, struct sandbox *sb);
+/* The same without an exchange. */
+void sandbox_end(struct e2b *e, struct sandbox *sb);
+/* Set and get when its life ends, as hosted_set_life() and
+   hosted_extend_life(). */
+void sandbox_set_life(struct e2b *e, struct sandbox *sb, uint64_t life_ms);
+void sandbox_extend_life(struct e2b *e, struct sandbox *sb, uint64_t life_ms);
+uint64_t sandbox_ends_ms(struct e2b *e, struct sandbox *sb);
 /* Returns references to all live sandboxes. The caller frees the list. */
 struct sandbox **sandbox_all(struct exchange *x, size_t *count);
 /* Parses a host name such as "49999-ID.any.domain". Returns the port, or 0 if
@@ -143,6 +163,31 @@ int e2b_parse_life(const json_t *body, uint64_t *life_ms,
 
 void e2b_post_sandbox(struct exchange *x);
 void e2b_post_fork(struct exchange *x);
+/* Makes a sandbox from the files of a paused one, with its id and token.
+   Replies, also if that fails. */
+void e2b_resume(struct exchange *x, const struct snapshot_info *info);
+
+/* Whether the server can store sandboxes, and this request accepts that their
+   memory is not stored: its member `name` is false. Fails with the remedy if
+   not. */
+int e2b_check_storing(const struct server *s, const json_t *body,
+		      const char *name, struct remit_error *err) must_check;
+/* The paused sandboxes and snapshots of a key. The text is what was stored with
+   one; NULL after a failure. */
+bool e2b_find_stored(const struct exchange *x, unsigned kinds, const char *id,
+		     struct snapshot_info *out);
+json_t *e2b_stored_about(struct server *s, const char *owner, const char *id,
+			 struct remit_error *err);
+/* Describes a paused sandbox as GET /sandboxes does; NULL after a failure. */
+json_t *e2b_paused_json(struct server *s, const char *owner,
+			const struct snapshot_info *info);
+json_t *e2b_time_json(uint64_t ms);
+
+void e2b_post_pause(struct exchange *x);
+void e2b_delete_paused(struct exchange *x);
+void e2b_post_snapshot(struct exchange *x);
+void e2b_get_snapshots(struct exchange *x);
+void e2b_delete_template(struct exchange *x);
 
 /* ---- the code interpreter's plane: execute.c and contexts.c ---- */
 

@@ -36,8 +36,6 @@ check_unsupported(const json_t *body, struct remit_error *err)
 	static const struct {
 		const char *name, *why;
 	} impossible[] = {
-		{ "autoPause", "a sandbox cannot be paused here" },
-		{ "autoPauseMemory", "a sandbox cannot be paused here" },
 		{ "volumeMounts", "there are no volumes here; the server's "
 				  "policy can give folders (--mount)" },
 		{ "mcp", "there is no MCP gateway inside a sandbox here" },
@@ -51,7 +49,8 @@ check_unsupported(const json_t *body, struct remit_error *err)
 					     impossible[i].why);
 	if (json_is_true(json_object_get(resume, "enabled")))
 		return refuse_member(err, "autoResume",
-				     "a sandbox cannot be paused here");
+				     "a sandbox is paused without its memory, "
+				     "so only connect() resumes it");
 	return 0;
 }
 

@@ -52,6 +52,7 @@ sandbox_free(struct sandbox *sb)
 	json_decref(sb->metadata);
 	json_decref(sb->env);
 	list_free(&sb->names);
+	json_decref(sb->wishes);
 	hosted_unref(sb->hosted);
 	free(sb);
 }
@@ -138,9 +139,8 @@ sandbox_add(struct exchange *x, struct sandbox *sb)
 }
 
 static void
-sandbox_unlist(struct exchange *x, struct sandbox *sb)
+sandbox_unlist(struct e2b *e, struct sandbox *sb)
 {
-	struct e2b *e = x->server->e2b;
 	struct sandbox **at;
 	bool found;
 
@@ -156,9 +156,8 @@ sandbox_unlist(struct exchange *x, struct sandbox *sb)
 }
 
 void
-sandbox_kill(struct exchange *x, struct sandbox *sb)
+sandbox_end(struct e2b *e, struct sandbox *sb)
 {
-	struct e2b *e = x->server->e2b;
 	struct hosted *r;
 
 	/* A sandbox that is being made may have no hosted session. */
@@ -168,7 +167,80 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 	if (r)
 		hosted_drop(r);
 	hosted_unref(r);
-	sandbox_unlist(x, sb);
+	sandbox_unlist(e, sb);
+}
+
+bool
+sandbox_kill(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+	bool is_stored;
+
+	pthread_mutex_lock(&e->lock);
+	sb->is_killed = true;
+	is_stored = sb->is_stored;
+	pthread_mutex_unlock(&e->lock);
+	sandbox_end(e, sb);
+	return is_stored;
+}
+
+/* ---- its life ---- */
+
+/* The table of hosted sessions drops a session at the end of its life. A
+   sandbox that is to be paused instead has no end there; e2b_pause_ended()
+   finds it when its time is over. */
+
+static uint64_t
+wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void
+set_end(struct e2b *e, struct sandbox *sb, uint64_t life_ms, bool only_later)
+{
+	uint64_t ends_us = number_add(loop_now_us(), number_mul(life_ms, 1000));
+
+	pthread_mutex_lock(&e->lock);
+	if (!only_later || ends_us > sb->ends_us) {
+		sb->ends_us = ends_us;
+		sb->ends_ms = number_add(wall_ms(), life_ms);
+	}
+	pthread_mutex_unlock(&e->lock);
+}
+
+void
+sandbox_set_life(struct e2b *e, struct sandbox *sb, uint64_t life_ms)
+{
+	if (sb->pauses_at_end)
+		set_end(e, sb, life_ms, false);
+	else
+		hosted_set_life(sb->hosted, life_ms);
+}
+
+void
+sandbox_extend_life(struct e2b *e, struct sandbox *sb, uint64_t life_ms)
+{
+	if (sb->pauses_at_end)
+		set_end(e, sb, life_ms, true);
+	else
+		hosted_extend_life(sb->hosted, life_ms);
+}
+
+uint64_t
+sandbox_ends_ms(struct e2b *e, struct sandbox *sb)
+{
+	uint64_t ends_ms;
+
+	if (!sb->pauses_at_end)
+		return hosted_get_view(sb->hosted).expires_ms;
+	pthread_mutex_lock(&e->lock);
+	ends_ms = sb->ends_ms;
+	pthread_mutex_unlock(&e->lock);
+	return ends_ms;
 }
 
 /* Whether the sandbox has expired or was closed with another API. */
@@ -201,7 +273,7 @@ sandbox_all(struct exchange *x, size_t *count)
 	n = kept;
 	for (size_t i = kept = 0; i < n; i++)
 		if (sandbox_is_over(x, all[i])) {
-			sandbox_unlist(x, all[i]);
+			sandbox_unlist(e, all[i]);
 			sandbox_unref(all[i]);
 		} else {
 			all[kept++] = all[i];
@@ -224,7 +296,7 @@ sandbox_find(struct exchange *x, const char *id)
 	pthread_mutex_unlock(&e->lock);
 	if (!sb || !sandbox_is_over(x, sb))
 		return sb;
-	sandbox_unlist(x, sb);
+	sandbox_unlist(e, sb);
 	sandbox_unref(sb);
 	return NULL;
 }

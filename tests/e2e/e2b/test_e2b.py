@@ -152,7 +152,7 @@ def test_sandbox_is_created_and_deleted(served):
         ("GET", "/templates", 404, "templates"),
         ("POST", "/v3/templates", 404, "templates"),
         ("PATCH", "/v2/templates/x/builds/y", 404, "templates"),
-        ("GET", "/snapshots", 404, "stored"),
+        ("DELETE", "/templates/elsewhere", 404, "no snapshot"),
         ("POST", "/volumes", 404, "--mount"),
         ("DELETE", "/secrets/x", 404, "network.rules"),
         ("GET", "/sandboxes/x/logs", 404, "part of E2B"),
@@ -221,8 +221,9 @@ def test_sandbox_is_forked(served):
 @pytest.mark.parametrize(
     "wish, words",
     [
-        ({"templateID": "mine"}, "template"),
-        ({"autoPause": True}, "paused"),
+        ({"autoPause": True}, "--state"),
+        ({"autoPause": "yes"}, "boolean"),
+        ({"autoResume": {"enabled": True}}, "connect"),
         ({"volumeMounts": [{"name": "a", "path": "/b"}]}, "volumes"),
         ({"mcp": {"a": {}}}, "gateway"),
         ({"network": {"egressProxy": {"address": "x:1"}}}, "proxy"),
@@ -242,6 +243,11 @@ def test_unenforceable_wish_is_refused(one, wish, words):
     assert one.json("GET", "/sandboxes") == []
 
 
+def test_unknown_template_is_not_found(one):
+    found = one.json("POST", "/sandboxes", {"templateID": "mine"}, status=404)
+    assert found["code"] == 404 and "only template" in found["message"]
+
+
 @pytest.mark.parametrize(
     "wish",
     [
@@ -251,7 +257,6 @@ def test_unenforceable_wish_is_refused(one, wish, words):
     ],
 )
 def test_fields_of_older_clients_are_accepted(one, wish):
-    wish.pop("autoPauseMemory", None)
     with boxed(one, **wish) as box:
         assert of(box.execute("1 + 1"), "result")[0]["text"] == "2"
 

@@ -174,6 +174,86 @@ def test_sandbox_is_forked_by_both_clients(one):
         plain.wait_for_no_hosted_sessions()
 
 
+# The clients ask for files only.
+PAUSES = {
+    "python": """
+import asyncio
+from e2b_code_interpreter import AsyncSandbox, Sandbox
+from e2b.exceptions import NotFoundException, SandboxException
+box = Sandbox.create(metadata={"a": "b"}, envs={"NAME": "value"})
+box.files.write("/home/user/data.txt", "kept")
+box.run_code("x = 1")
+try: box.pause()
+except SandboxException as e: print("keep_memory=False" in str(e))
+print(box.pause(keep_memory=False), box.is_running(), box.pause(mode="filesystem"), box.get_info().state.value)
+again = box.connect()
+print(again.is_running(), box.files.read("/home/user/data.txt"), box.run_code("import os; os.environ['NAME']").text, box.run_code("x").error.name)
+snapshot = box.create_snapshot(mode="filesystem", name="mine")
+print(snapshot.names, [s.snapshot_id == snapshot.snapshot_id for s in Sandbox.list_snapshots().next_items()])
+with Sandbox.create(snapshot.snapshot_id) as other, Sandbox.create("mine") as third:
+    other.files.write("data.txt", "changed")
+    print(other.files.read("data.txt"), third.files.read("data.txt"), box.files.read("data.txt"))
+print(Sandbox.delete_snapshot(snapshot.snapshot_id), Sandbox.delete_snapshot(snapshot.snapshot_id))
+box.pause(keep_memory=False)
+print(box.kill(), Sandbox.list().next_items())
+ending = Sandbox.create(timeout=1, lifecycle={"on_timeout": {"action": "pause", "mode": "filesystem"}})
+ends = ending.get_info().lifecycle
+print(ends["on_timeout"].value, ends["auto_resume"])
+async def wait():
+    for _ in range(600):
+        if ending.get_info().state.value == "paused": break
+        await asyncio.sleep(0.1)  # poll
+    found = await AsyncSandbox.connect(ending.sandbox_id)
+    print((await found.run_code("6 * 7")).text, await found.kill())
+asyncio.run(wait())
+""",
+    "js": """
+import { createRequire } from 'node:module';
+const { Sandbox } = createRequire(`${process.argv[2]}/`)('@e2b/code-interpreter');
+const box = await Sandbox.create({ envs: { NAME: 'value' } });
+await box.files.write('/home/user/data.txt', 'kept');
+await box.pause().catch((e) => console.log(/keepMemory: false/.test(e.message)));
+console.log(await box.pause({ keepMemory: false }), await box.isRunning(), await box.pause({ keepMemory: false }), (await Sandbox.getInfo(box.sandboxId)).state);
+await box.connect();
+console.log(await box.isRunning(), await box.files.read('data.txt'), (await box.runCode("import os; os.environ['NAME']")).text);
+const paused = await Sandbox.create({ lifecycle: { onTimeout: { action: 'pause', keepMemory: false } } });
+console.log((await paused.getInfo()).lifecycle.onTimeout, await paused.kill(), await box.kill());
+""",
+}
+SAID = {
+    "python": """True
+True False False paused
+True kept value NameError
+['mine'] [True]
+changed kept kept
+True False
+True []
+pause False
+42 True
+""",
+    "js": """true
+true false false paused
+true kept value
+pause true true
+""",
+}
+
+
+def test_sandbox_is_paused_and_resumed_by_both_clients(one):
+    state = one.remit.folder / "pauses"
+    with serve(one.remit, "--state", state) as kept:
+        kept.remit = one.remit
+        made = packages.folder("e2b")
+        assert output_of(kept, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("pauses.py", PAUSES["python"])) == SAID["python"]
+        assert output_of(kept, packages.node(made), one.remit.file("pauses.mjs", PAUSES["js"]), made) == SAID["js"]
+        kept.wait_for_no_hosted_sessions()
+    # The client asks for memory, and the server accepts files only.
+    with serve(one.remit, "--state", state, "--pause-files-only") as kept:
+        kept.remit = one.remit
+        plain = "from e2b import Sandbox\nbox = Sandbox.create()\nbox.files.write('a', 'kept')\nprint(box.pause(), box.connect().files.read('a'), bool(box.create_snapshot().snapshot_id), box.kill())\n"
+        assert output_of(kept, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("plain.py", plain)) == "True kept True True\n"
+
+
 def shown(kind: str) -> tuple[str, str]:
     """The document's program in this language, and the output it shows."""
     text = (ROOT / "docs" / "guide" / "e2b.md").read_text()

@@ -620,7 +620,7 @@ def sum_of_limits(text: str) -> dict[str, int]:
     names = {
         "memory": f"Memory: at most {size}", "programs": f"programs {size}", "results": f"results {size}", "bodies": f"bodies {size}",
         "server": f"the server itself {size}", "keeper": f"its keeper {size}", "machine": f"this machine has {size}",
-        "disk": f"Disk: at most {size}", "artifacts": f"artifacts {size}", "packages": f", packages {size}",
+        "disk": f"Disk: at most {size}", "artifacts": f"artifacts {size}", "packages": f", packages {size}", "snapshots": f", snapshots {size}",
     }  # fmt: skip
     found = {name: re.search(pattern, text) for name, pattern in names.items()}
     assert all(found.values()), (found, text)
@@ -631,7 +631,7 @@ def test_sum_of_limits_is_printed(any_remit):
     for flags in ((), ("--max-memory", "64M", "--max-result-bytes", "32M", "--max-body-bytes", "16M", "--max-artifact-bytes", "8M")):
         sums = sum_of_limits(any_remit("serve", "--limits", *flags).stdout)
         assert sums["memory"] == sum(sums[name] for name in ("programs", "results", "bodies", "server", "keeper"))
-        assert sums["disk"] == sums["artifacts"] + sums["packages"]
+        assert sums["disk"] == sums["artifacts"] + sums["packages"] + sums["snapshots"]
     assert sums["programs"] == 64 << 20 and sums["results"] == 32 << 20 and sums["bodies"] == 4 * 16 << 20
     assert any_remit("serve", "--limits", "--max-connections", "1").stdout.count("the server itself") == 1
 

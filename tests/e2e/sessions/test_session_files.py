@@ -103,6 +103,25 @@ def test_folders_are_listed_made_moved_and_removed(client):
     assert errno_of(client, "list", "z") == errno.ENOENT
 
 
+def test_links_are_made_and_attributes_set_without_following(client):
+    client.open(policy=policy())
+    assert "failed" not in client.request("file", op="write", path="a/f", data="1")
+    link = client.request("file", op="link", path="new/l", to="../a/f")["entries"][0]
+    assert (link["type"], link["target"], link["resolved"][0]) == ("link", "../a/f", "/workspace/a/f")
+    assert client.request("file", op="link", path="away", to="/etc/shadow")["entries"][0]["target"] == "/etc/shadow"
+    assert errno_of(client, "link", "away", to="x") == errno.EEXIST
+    when = 10**18 + 7
+    for path, mode in (("a/f", 0o440), ("a", 0o510)):
+        set_to = client.request("file", op="set", path=path, mode=0o7000 | mode, modified_ns=when)["entries"][0]
+        assert (set_to["mode"], set_to["modified_ns"]) == (mode, when), set_to
+    # The target of a link keeps its mode.
+    assert errno_of(client, "set", "new/l", mode=0o777, modified_ns=1) == errno.ELOOP
+    assert client.request("file", op="stat", path="a/f")["entries"][0]["mode"] == 0o440
+    assert errno_of(client, "set", "none", mode=0o777) == errno.ENOENT
+    for wrong in ({"op": "link", "path": "a"}, {"op": "link", "path": "a", "to": ""}, {"op": "set", "path": "a", "modified_ns": -1}):
+        assert client.request("file", **wrong)["failed"]["code"] == 1
+
+
 def test_file_identity_survives_rename(client):
     client.open(policy=policy())
     first = client.request("file", op="write", path="a", data="1")["entries"][0]["file"]

@@ -84,6 +84,9 @@ members_without_effect_change_nothing(void **state)
 		"false, \"volumeMounts\": [], \"mcp\": null, \"iam\": {}, "
 		"\"autoResume\": {\"enabled\": false}}",
 		false, "{}");
+	/* Both are decided where the server's options are known. */
+	becomes("{\"autoPause\": true, \"autoPauseMemory\": true}", false,
+		"{}");
 	becomes("{\"allow_internet_access\": true}", false, "{}");
 	becomes("{\"allow_internet_access\": true}", true, "{}");
 	becomes("{\"network\": {\"allowPublicTraffic\": true, \"allowOut\": "
@@ -114,8 +117,8 @@ unsupported_members_are_refused(void **state)
 {
 	(void)state;
 	is_refused("{\"templateID\": \"other\"}", false, "only template");
-	is_refused("{\"autoPause\": true}", false, "paused");
-	is_refused("{\"autoResume\": {\"enabled\": true}}", false, "paused");
+	is_refused("{\"autoResume\": {\"enabled\": true}}", false,
+		   "connect() resumes it");
 	is_refused("{\"volumeMounts\": [{}]}", false, "volumes");
 	is_refused("{\"mcp\": {\"a\": 1}}", false, "gateway");
 	is_refused("{\"network\": {\"egressProxy\": {\"a\": 1}}}", false,

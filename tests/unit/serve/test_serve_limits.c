@@ -40,7 +40,8 @@ programs_of_several_keys_get_the_remaining_memory(void **state)
 	assert_int_equal(s.memory_bytes, s.program_bytes + s.result_bytes +
 						 s.body_bytes + s.own_bytes +
 						 s.keeper_bytes);
-	assert_int_equal(s.disk_bytes, s.artifact_bytes + s.package_bytes);
+	assert_int_equal(s.disk_bytes,
+			 s.artifact_bytes + s.package_bytes + s.snapshot_bytes);
 }
 
 /* Every key can run the programs that its policy allows. */
