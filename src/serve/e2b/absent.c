@@ -87,9 +87,13 @@ is_other_port(const struct exchange *x)
 static bool
 refuse_port(struct exchange *x)
 {
-	e2b_fail(x, 502,
-		 "no port inside a sandbox can be reached from outside: its "
-		 "network is its own");
+	char id[HOSTED_ID_SIZE];
+
+	e2b_parse_host(x->parsed.host, id);
+	if (e2b_is_live(x, id))
+		e2b_fail(x, 502,
+			 "no port inside a sandbox can be reached from "
+			 "outside: it has a separate network");
 	return false;
 }
 

@@ -92,6 +92,9 @@ int e2b_line(struct exchange *x, json_t *line);
 /* Returns a reference to the sandbox of this request, if the request has its
    token or its key; otherwise NULL, after it has sent an error. */
 struct sandbox *e2b_find(struct exchange *x);
+/* Returns whether a sandbox is live, whichever key it belongs to. If not, sends
+   what E2B's proxies send for a port of a missing sandbox. */
+bool e2b_is_live(struct exchange *x, const char *id) must_check;
 /* For routes: whether the request may use its sandbox, and its key has not
    exceeded its rate. */
 bool e2b_admits(struct exchange *x);

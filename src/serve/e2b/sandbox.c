@@ -518,6 +518,18 @@ e2b_find(struct exchange *x)
 }
 
 bool
+e2b_is_live(struct exchange *x, const char *id)
+{
+	struct sandbox *sb = sandbox_find(x, id);
+	bool is_live = sb != NULL;
+
+	if (!is_live)
+		reply_not_found(x, id);
+	sandbox_unref(sb);
+	return is_live;
+}
+
+bool
 e2b_admits(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);

@@ -430,6 +430,8 @@ def test_other_ports_of_sandbox_get_502(served):
             for port in (1, 3000, 49982, 99999):
                 status, _, text = served.request(method, path, headers={"Host": f"{port}-{box.id}.{DOMAIN}"})
                 assert status == 502 and "no port inside" in json.loads(text)["message"], (method, path, port, text)
+        status, _, text = served.request("GET", "/", headers={"Host": f"3000-{box.id[:-1]}{'ab'[box.id[-1] == 'a']}.{DOMAIN}"})
+        assert status == 502 and json.loads(text)["message"] == "The sandbox was not found", text
         # Another name of this server that only looks like a sandbox
         assert served.request("GET", "/healthz", headers={"Host": f"3000-x.{DOMAIN}"})[0] == 200
 
