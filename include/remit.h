@@ -357,6 +357,9 @@ REMIT_API int remit_session_run(struct remit_session *s,
 				const struct remit_job *job,
 				struct remit_result **out,
 				struct remit_error *err);
+/* Returns the id by which remit_status() lists the session. It is valid until
+   the session is freed. */
+REMIT_API const char *remit_session_id(const struct remit_session *s);
 /* Raises KeyboardInterrupt in the running cell, if there is one. May be called
    from any thread and from a signal handler. */
 REMIT_API void remit_session_interrupt(struct remit_session *s);

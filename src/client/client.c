@@ -343,6 +343,21 @@ handle_result(struct run *r, const struct frame *f, struct remit_error *err)
 }
 
 static int
+read_session_id(struct run *r, const struct frame *f, struct remit_error *err)
+{
+	struct record one;
+	size_t at = 0;
+
+	if (record_check(f->payload, f->len, err) < 0)
+		return -1;
+	while (record_next(f->payload, f->len, &at, &one))
+		if (!strcmp(one.key, "id"))
+			snprintf(r->session_id, sizeof(r->session_id), "%s",
+				 one.value);
+	return 0;
+}
+
+static int
 handle_frame(struct run *r, const struct frame *f, struct remit_error *err)
 {
 	const struct remit_job *job = r->job;
@@ -382,7 +397,7 @@ handle_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return 0;
 	case FRAME_OPENED:
 		r->opened = true;
-		return 0;
+		return read_session_id(r, f, err);
 	case FRAME_STAYS:
 		r->stays = true;
 		return 0;

@@ -54,6 +54,7 @@ struct run {
 	bool stays;  /* the keeper will accept another job over this connection
 		      */
 	bool opened; /* the jail of a session was requested, and is open */
+	char session_id[24];	    /* the keeper's, once it has been open */
 	struct file_answer *filing; /* the answer that is expected, or NULL */
 };
 

@@ -23,6 +23,12 @@ struct remit_session {
 
 static const struct remit_job no_job = REMIT_JOB_INIT;
 
+const char *
+remit_session_id(const struct remit_session *s)
+{
+	return s->run.session_id;
+}
+
 void
 remit_session_drop(struct remit_session *s)
 {

@@ -27,6 +27,9 @@
    guessed. */
 #define HOSTED_ID_SIZE 21
 
+/* The size of the id by which a keeper knows a session. */
+#define HOSTED_SESSION_ID_SIZE 24
+
 /* How many requests may wait for the worker of one hosted session. */
 #define HOSTED_QUEUE_MAX 16
 /* An unanswered question is denied after this time. */
@@ -213,6 +216,9 @@ uint64_t hosted_memory(const struct hosted *r);
 struct hosted_view hosted_get_view(struct hosted *r);
 /* Whether it was ended by hosted_drop(), or has expired. */
 bool hosted_is_dropped(struct hosted *r);
+/* Copies the id by which remit_status() lists the session; "" if it is not open
+   yet. */
+void hosted_get_session_id(struct hosted *r, char out[HOSTED_SESSION_ID_SIZE]);
 
 /* Queues a cell. *number identifies it for hosted_cancel(); `number` may be
    NULL. */

@@ -104,6 +104,7 @@ struct hosted {
 	uint64_t cells;
 	struct remit_session *session;
 	struct hosted_commands *commands;	 /* NULL: it cannot run any */
+	char session_id[HOSTED_SESSION_ID_SIZE]; /* the keeper's */
 	int wake; /* an eventfd that interrupts the running cell */
 };
 

@@ -557,6 +557,14 @@ make_view(const struct hosted *r)
 	return v;
 }
 
+void
+hosted_get_session_id(struct hosted *r, char out[HOSTED_SESSION_ID_SIZE])
+{
+	pthread_mutex_lock(&r->table->lock);
+	memcpy(out, r->session_id, HOSTED_SESSION_ID_SIZE);
+	pthread_mutex_unlock(&r->table->lock);
+}
+
 struct hosted_view
 hosted_get_view(struct hosted *r)
 {

@@ -307,6 +307,8 @@ set_session(struct hosted *r, struct remit_session *s)
 
 	pthread_mutex_lock(&r->table->lock);
 	r->session = s;
+	snprintf(r->session_id, sizeof(r->session_id), "%s",
+		 remit_session_id(s));
 	over = r->over && r->state == HOSTED_ENDED;
 	if (!over)
 		r->state = HOSTED_IDLE;

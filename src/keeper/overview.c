@@ -1,12 +1,16 @@
 #include "keeper/overview.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "base/proc.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/zygote_server.h"
+#include "keeper/session/part.h"
 #include "keeper/session/session.h"
 
 /* ---- the journal ---- */
@@ -77,28 +81,77 @@ state_of(const struct session *s)
 	return s->state == SESSION_IDLE ? "idle" : "busy";
 }
 
+static json_t *
+number_or_null(bool is_known, uint64_t n)
+{
+	return is_known ? json_integer((json_int_t)n) : json_null();
+}
+
+/* What the writable directories of a jail contain. The path is resolved in the
+   jail's root, which is read-only, so the code cannot change where it leads. */
+static bool
+read_disk(pid_t pid, const char *workspace, uint64_t *used, uint64_t *total)
+{
+	char path[PATH_MAX];
+	struct statfs fs;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, workspace);
+	if (statfs(path, &fs) < 0)
+		return false;
+	*total = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
+	*used = *total - (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize;
+	return true;
+}
+
+/* What a session uses now, null if that is unknown. */
+static void
+add_usage(json_t *doc, struct session *s, pid_t pid)
+{
+	bool is_bare = tiers[session_policy(s)->tier].bare;
+	uint64_t used = 0, total = 0;
+	struct cgroup_usage g = { 0 };
+	bool has_disk =
+		pid && !is_bare &&
+		read_disk(pid, session_policy(s)->workspace, &used, &total);
+
+	if (pid)
+		cgroup_read(&s->worker->jail.group, CGROUP_READ_CHARGE, &g);
+	json_object_set_new(
+		doc, "cpu_ms",
+		number_or_null(pid, pid ? session_cpu_us(s) / 1000 : 0));
+	json_object_set_new(doc, "charged_bytes",
+			    number_or_null(g.has_charge, g.memory_bytes));
+	json_object_set_new(doc, "cache_bytes",
+			    number_or_null(g.has_charge, g.cache_bytes));
+	json_object_set_new(doc, "disk_used_bytes",
+			    number_or_null(has_disk, used));
+	json_object_set_new(doc, "disk_bytes", number_or_null(has_disk, total));
+}
+
 /* Lists the sessions with many cells. */
 static json_t *
 sessions_of(const struct keeper *k)
 {
-	json_t *all = json_array();
+	json_t *all = json_array(), *doc;
 	uint64_t now = loop_now_us();
 
-	for (const struct session *s = k->sessions; s; s = s->next) {
+	for (struct session *s = k->sessions; s; s = s->next) {
 		const struct worker *i = s->worker;
 		pid_t pid = i && i->jail.run_pid > 0 ? i->jail.run_pid : 0;
 		uint64_t bytes = pid ? proc_pss_bytes(pid) : 0;
 
 		if (!session_has_cells(s))
 			continue;
-		json_array_append_new(
-			all, json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:I}",
-				       "id", s->open_id, "pid", (int)pid,
-				       "state", state_of(s), "tier",
-				       tiers[session_policy(s)->tier].name,
-				       "cells", (int)s->cells, "since_s",
-				       (double)(now - s->requested_us) / 1e6,
-				       "memory_bytes", (json_int_t)bytes));
+		doc = json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:I}", "id",
+				s->open_id, "pid", (int)pid, "state",
+				state_of(s), "tier",
+				tiers[session_policy(s)->tier].name, "cells",
+				(int)s->cells, "since_s",
+				(double)(now - s->requested_us) / 1e6,
+				"memory_bytes", (json_int_t)bytes);
+		if (doc)
+			add_usage(doc, s, pid);
+		json_array_append_new(all, doc);
 	}
 	return all;
 }

@@ -31,7 +31,7 @@ open_file_at(int directory, const char *file)
 static int
 find_number(int fd, const char *key, uint64_t *out)
 {
-	char text[1024];
+	char text[4096]; /* of memory.stat, the beginning */
 	const char *at = text;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
@@ -330,6 +330,17 @@ read_peak(int opened, int directory, const char *file)
 	return find_number(opened, NULL, &n) < 0 ? 0 : n;
 }
 
+static void
+read_charge(int memory, bool v2, struct cgroup_usage *out)
+{
+	out->has_charge =
+		find_number_at(memory,
+			       v2 ? "memory.current" : "memory.usage_in_bytes",
+			       NULL, &out->memory_bytes) == 0;
+	out->cache_bytes =
+		read_number_at(memory, "memory.stat", v2 ? "file " : "cache ");
+}
+
 void
 cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 {
@@ -353,6 +364,8 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 		out->cpu_us = read_cpu(c);
 	if (out->has_pids)
 		out->pids_peak = read_peak(c->pids_peak, pids, PIDS_PEAK_FILE);
+	if (details & CGROUP_READ_CHARGE && memory >= 0)
+		read_charge(memory, v2, out);
 }
 
 /* The kernel's values for a new cgroup. */

@@ -29,11 +29,13 @@ struct cgroup {
 };
 
 struct cgroup_usage {
-	bool has_memory, has_cpu, has_pids;
+	bool has_memory, has_cpu, has_pids, has_charge;
 	uint64_t memory_peak_bytes;
 	uint64_t cpu_us;
 	uint64_t pids_peak;
 	uint64_t oom_kills;
+	uint64_t memory_bytes; /* charged now */
+	uint64_t cache_bytes;  /* of them, pages of files */
 };
 
 #define CGROUP_INIT                                      \
@@ -70,7 +72,8 @@ enum cgroup_detail {
 	CGROUP_READ_OOM = 1, /* kills for lack of memory */
 	CGROUP_READ_CPU = 2,
 	CGROUP_READ_PEAKS = 4,
-	CGROUP_READ_ALL = 7,
+	CGROUP_READ_ALL = 7,	/* what the result of a run needs */
+	CGROUP_READ_CHARGE = 8, /* the memory that is charged now */
 };
 /* Read the requested values of the controllers in use. Each of them costs a
    file. */

@@ -19,8 +19,13 @@ struct change {
 static json_t *
 context_json(const struct context *c)
 {
-	return json_pack("{s:s, s:s, s:s}", "id", c->id, "language", "python",
-			 "cwd", c->cwd);
+	static const char *const languages[] = {
+		[E2B_PYTHON] = "python",
+		[E2B_BASH] = "bash",
+	};
+
+	return json_pack("{s:s, s:s, s:s}", "id", c->id, "language",
+			 languages[c->language], "cwd", c->cwd);
 }
 
 /* Returns the context as JSON, or a JSON null if it does not exist. */
@@ -139,6 +144,18 @@ run_change(struct change *c, char *code, bool fresh)
 
 /* ---- requests ---- */
 
+bool
+e2b_has_language(struct exchange *x, const struct sandbox *sb,
+		 enum e2b_language language)
+{
+	if (language == E2B_PYTHON || sb->may_start_programs)
+		return true;
+	e2b_fail(x, 400,
+		 "language: bash is a program, and the server's policy allows "
+		 "none (--subprocess)");
+	return false;
+}
+
 void
 e2b_get_contexts(struct exchange *x)
 {
@@ -159,12 +176,12 @@ e2b_get_contexts(struct exchange *x)
 
 static bool
 add_context(struct exchange *x, struct sandbox *sb, const char *id,
-	    const char *cwd)
+	    const char *cwd, enum e2b_language language)
 {
 	bool added;
 
 	pthread_mutex_lock(&x->server->e2b->lock);
-	added = context_add(sb, id, cwd) != NULL;
+	added = context_add(sb, id, cwd, language) != NULL;
 	pthread_mutex_unlock(&x->server->e2b->lock);
 	return added;
 }
@@ -174,16 +191,19 @@ make_context(struct exchange *x, struct sandbox *sb)
 {
 	const char *wrong = e2b_context_problem(x->json);
 	const char *cwd = e2b_request_text(x->json, "cwd");
+	enum e2b_language language = E2B_PYTHON;
 	char id[HOSTED_ID_SIZE];
 	struct remit_error err;
 	struct change *c;
 
-	if (wrong) {
+	if (wrong || e2b_read_language(x->json, &language) < 0) {
 		e2b_fail(x, 400, "%s", wrong);
 		return;
 	}
+	if (!e2b_has_language(x, sb, language))
+		return;
 	if (hosted_make_id(id, &err) < 0 ||
-	    !add_context(x, sb, id, cwd ? cwd : sb->names.items[0])) {
+	    !add_context(x, sb, id, cwd ? cwd : sb->names.items[0], language)) {
 		e2b_fail(x, 429, "a sandbox may have at most %d contexts",
 			 SANDBOX_CONTEXTS_MAX);
 		return;

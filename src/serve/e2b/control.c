@@ -365,17 +365,6 @@ get_sandboxes(struct exchange *x)
 	exchange_in_turn(x, reply_list);
 }
 
-/* Usage between cells is not measured, so the list is empty. */
-static void
-get_metrics(struct exchange *x)
-{
-	struct sandbox *sb = e2b_find_named(x);
-
-	if (sb)
-		reply_json(x, 200, json_array());
-	sandbox_unref(sb);
-}
-
 /* ---- lifetime ---- */
 
 static void
@@ -452,7 +441,7 @@ const struct route e2b_control_routes[] = {
 	SANDBOX("POST", "/{id}/resume", post_connect, BODY_MAYBE),
 	SANDBOX("POST", "/{id}/timeout", post_timeout, BODY_JSON),
 	SANDBOX("POST", "/{id}/fork", e2b_post_fork, BODY_MAYBE),
-	SANDBOX("GET", "/{id}/metrics", get_metrics, BODY_NONE),
+	SANDBOX("GET", "/{id}/metrics", e2b_get_usage, BODY_NONE),
 	SANDBOX("POST", "/{id}/pause", e2b_post_pause, BODY_MAYBE),
 	SANDBOX("POST", "/{id}/snapshots", e2b_post_snapshot, BODY_MAYBE),
 	SANDBOX("PUT", "/{id}/network", refuse_network, BODY_MAYBE),

@@ -277,25 +277,33 @@ execution_free(void *execution)
 
 /* ---- the request ---- */
 
+/* Sets the language of a context unless the request names another. Returns
+   false if there is no such context. */
 static bool
-has_context(struct exchange *x, struct sandbox *sb, const char *id)
+find_language(struct exchange *x, struct sandbox *sb, const char *id,
+	      enum e2b_language *language)
 {
 	struct e2b *all = x->server->e2b;
-	bool has;
+	const struct context *c;
 
 	pthread_mutex_lock(&all->lock);
-	has = context_find(sb, id) != NULL;
+	c = context_find(sb, id);
+	if (c && c->language != E2B_PYTHON)
+		*language = c->language;
 	pthread_mutex_unlock(&all->lock);
-	return has;
+	return c != NULL;
 }
 
 static void
-begin_execution(struct exchange *x, struct sandbox *sb, const char *context)
+begin_execution(struct exchange *x, struct sandbox *sb, const char *context,
+		enum e2b_language language)
 {
 	const char *code = json_string_value(json_object_get(x->json, "code"));
 	const json_t *env = json_object_get(x->json, "env_vars");
-	struct e2b_job *j = e2b_job_new(sb, context, e2b_dedent(code),
-					json_is_object(env) ? env : NULL);
+	struct e2b_job *j = e2b_job_new(
+		sb, context,
+		language == E2B_BASH ? e2b_script_code(code) : e2b_dedent(code),
+		json_is_object(env) ? env : NULL);
 	struct execution *e = calloc(1, sizeof(*e));
 	struct remit_error err;
 
@@ -331,16 +339,17 @@ post_execute(struct exchange *x)
 	const char *wrong = e2b_code_problem(x->json);
 	const char *context =
 		json_string_value(json_object_get(x->json, "context_id"));
+	enum e2b_language language = E2B_PYTHON;
 
 	if (!sb)
 		return;
 	context = context ? context : "main";
-	if (wrong)
+	if (wrong || e2b_read_language(x->json, &language) < 0)
 		e2b_fail(x, 400, "%s", wrong);
-	else if (!has_context(x, sb, context))
+	else if (!find_language(x, sb, context, &language))
 		e2b_fail(x, 404, "Context %.40s not found", context);
-	else
-		begin_execution(x, sb, context);
+	else if (e2b_has_language(x, sb, language))
+		begin_execution(x, sb, context, language);
 	sandbox_unref(sb);
 }
 

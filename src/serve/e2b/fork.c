@@ -52,7 +52,7 @@ copy_sandbox(struct forking *f)
 	memcpy(to->template, from->template, sizeof(to->template));
 	pthread_mutex_lock(&e->lock);
 	for (struct context *c = from->contexts->next; c; c = c->next)
-		context_add(to, c->id, c->cwd);
+		context_add(to, c->id, c->cwd, c->language);
 	pthread_mutex_unlock(&e->lock);
 	snprintf(to->id, sizeof(to->id), "%s", hosted_id(f->branch));
 	to->hosted = take_ptr(&f->branch);

@@ -14,6 +14,7 @@
 #include "serve/auth/keys.h"
 #include "serve/e2b/e2b.h"
 #include "serve/e2b/request.h"
+#include "serve/e2b/usage.h"
 #include "serve/exchange.h"
 #include "serve/server.h"
 
@@ -24,6 +25,7 @@ struct context {
 	struct context *next;
 	char id[HOSTED_ID_SIZE]; /* also names its namespace */
 	char *cwd;
+	enum e2b_language language;
 	uint64_t executions;
 };
 
@@ -60,6 +62,7 @@ struct sandbox {
 	bool is_killed;		   /* by its client: nothing of it may stay */
 	bool is_stored;		   /* by a pause that is ending it */
 	uint64_t ends_ms, ends_us; /* its life, if it pauses at the end */
+	struct usage usage;
 	/* ---- protected by a separate lock, which may be taken after the
 	   other ---- */
 	pthread_mutex_t metadata_lock;
@@ -70,6 +73,7 @@ struct e2b {
 	pthread_mutex_t lock;
 	struct sandbox *first;
 	struct watcher *streams; /* watchers whose clients stream */
+	struct usage_sampler sampler;
 	bool debug;
 };
 
@@ -134,8 +138,8 @@ struct sandbox *e2b_debug_sandbox(struct exchange *x);
 
 struct context *context_find(struct sandbox *sb, const char *id);
 /* Returns NULL if there are too many, or if memory is exhausted. */
-struct context *context_add(struct sandbox *sb, const char *id,
-			    const char *cwd);
+struct context *context_add(struct sandbox *sb, const char *id, const char *cwd,
+			    enum e2b_language language);
 void context_remove(struct sandbox *sb, struct context *c);
 
 /* ---- cells ---- */
@@ -194,6 +198,10 @@ void e2b_delete_template(struct exchange *x);
 
 /* ---- the code interpreter's plane: execute.c and contexts.c ---- */
 
+/* Whether the sandbox can run this language: bash needs programs. If not, sends
+   an error. */
+bool e2b_has_language(struct exchange *x, const struct sandbox *sb,
+		      enum e2b_language language);
 void e2b_get_contexts(struct exchange *x);
 void e2b_post_context(struct exchange *x);
 void e2b_restart_context(struct exchange *x);

@@ -70,27 +70,46 @@ e2b_dedent(const char *code)
 	return out;
 }
 
-static bool
-is_python(const json_t *language)
+int
+e2b_read_language(const json_t *body, enum e2b_language *out)
 {
-	const char *name = json_string_value(language);
+	static const struct {
+		const char *name;
+		enum e2b_language language;
+	} known[] = {
+		{ "python", E2B_PYTHON },
+		{ "py", E2B_PYTHON },
+		{ "bash", E2B_BASH },
+	};
+	const json_t *given = json_object_get(body, "language");
+	const char *name = json_string_value(given);
 
-	return !language || json_is_null(language) ||
-	       (name && (!strcmp(name, "python") || !strcmp(name, "py")));
+	*out = E2B_PYTHON;
+	if (!given || json_is_null(given))
+		return 0;
+	for (size_t i = 0; name && i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].name, name)) {
+			*out = known[i].language;
+			return 0;
+		}
+	return -1;
 }
+
+#define LANGUAGES "language: only python and bash are supported here"
 
 const char *
 e2b_code_problem(const json_t *body)
 {
 	const json_t *env = json_object_get(body, "env_vars");
+	enum e2b_language language;
 
 	if (!e2b_request_text(body, "code"))
 		return "code: must be a string";
 	if (json_is_string(json_object_get(body, "context_id")) &&
 	    json_is_string(json_object_get(body, "language")))
 		return "only one of context_id and language can be given";
-	if (!is_python(json_object_get(body, "language")))
-		return "language: only Python is supported here";
+	if (e2b_read_language(body, &language) < 0)
+		return LANGUAGES;
 	if (env && !json_is_object(env) && !json_is_null(env))
 		return "env_vars: must be an object of strings";
 	return NULL;
@@ -99,13 +118,23 @@ e2b_code_problem(const json_t *body)
 const char *
 e2b_context_problem(const json_t *body)
 {
-	if (!is_python(json_object_get(body, "language")))
-		return "language: only Python is supported here";
+	enum e2b_language language;
+
+	if (e2b_read_language(body, &language) < 0)
+		return LANGUAGES;
 	if (!is_text_or_nothing(body, "cwd"))
 		return "cwd: must be a string";
 	return json_string_length(json_object_get(body, "cwd")) < PATH_MAX
 		       ? NULL
 		       : "cwd: the path is too long";
+}
+
+char *
+e2b_script_code(const char *script)
+{
+	char *code;
+
+	return asprintf(&code, "%%%%bash\n%s", script) < 0 ? NULL : code;
 }
 
 char *

@@ -29,6 +29,11 @@ const char *e2b_request_text(const json_t *body, const char *name);
    that of the jail. */
 char *e2b_path(const char *path, const struct list *names);
 
+enum e2b_language { E2B_PYTHON, E2B_BASH };
+
+/* Reads the member "language": Python if it is missing or null. Returns -1 if
+   it is another. */
+int e2b_read_language(const json_t *body, enum e2b_language *out) must_check;
 /* Return what is wrong with a request to run code or to make a context; NULL if
    it is valid. */
 const char *e2b_code_problem(const json_t *body);
@@ -36,6 +41,9 @@ const char *e2b_context_problem(const json_t *body);
 /* Removes the indentation of the first line from all lines, as notebooks do.
    Returns a new string, or NULL if memory is exhausted. */
 char *e2b_dedent(const char *code);
+/* Returns a cell that runs a script of bash, as a new string, or NULL if memory
+   is exhausted. */
+char *e2b_script_code(const char *script);
 /* Returns a line of Python that changes to a directory, as a new string, or
    NULL if memory is exhausted. */
 char *e2b_chdir_code(const char *cwd, const struct list *names);

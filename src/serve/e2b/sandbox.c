@@ -62,6 +62,7 @@ e2b_free(struct e2b *e)
 {
 	if (!e)
 		return;
+	usage_end(e);
 	while (e->first) {
 		struct sandbox *sb = e->first;
 
@@ -95,7 +96,7 @@ sandbox_new(struct key *key)
 
 	if (sb && hosted_make_id(one, &err) == 0 &&
 	    hosted_make_id(other, &err) == 0 &&
-	    context_add(sb, "main", SANDBOX_HOME)) {
+	    context_add(sb, "main", SANDBOX_HOME, E2B_PYTHON)) {
 		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
 		sb->refs = (struct refcount)REFCOUNT_INIT(1);
 		sb->key = key;
@@ -135,6 +136,7 @@ sandbox_add(struct exchange *x, struct sandbox *sb)
 	refcount_inc(&sb->refs);
 	sb->next = e->first;
 	e->first = sb;
+	usage_wake(e, x->server->remit);
 	pthread_mutex_unlock(&e->lock);
 }
 
@@ -573,7 +575,8 @@ context_find(struct sandbox *sb, const char *id)
 }
 
 struct context *
-context_add(struct sandbox *sb, const char *id, const char *cwd)
+context_add(struct sandbox *sb, const char *id, const char *cwd,
+	    enum e2b_language language)
 {
 	struct context **at, *c = calloc(1, sizeof(*c));
 	size_t n = 0;
@@ -588,6 +591,7 @@ context_add(struct sandbox *sb, const char *id, const char *cwd)
 		return NULL;
 	}
 	snprintf(c->id, sizeof(c->id), "%s", id);
+	c->language = language;
 	return *at = c;
 }
 

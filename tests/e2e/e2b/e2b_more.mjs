@@ -64,7 +64,7 @@ seen.pages = pages;
 const connected = await Sandbox.connect(box.sandboxId, { timeoutMs: 900_000 });
 const before = (await connected.getInfo()).endAt;
 await box.setTimeout(2_000_000);
-seen.life = [await connected.isRunning(), (await connected.getInfo()).endAt - before > 60_000, await box.getMetrics()];
+seen.life = [await connected.isRunning(), (await connected.getInfo()).endAt - before > 60_000];
 await Promise.all(more.map((b) => b.kill()));
 const watching = [];
 await box.files.watchDir('w', () => {}, { onExit: (e) => watching.push(e?.constructor.name ?? 'ended') });

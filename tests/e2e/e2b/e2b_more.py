@@ -108,7 +108,6 @@ box.set_timeout(2000)
 seen["life"] = [connected.is_running(), (connected.get_info().end_at - before).total_seconds() > 60]
 info = box.get_info()
 seen["info"] = [info.metadata["n"], info.template_id, info.cpu_count > 0, info.memory_mb > 0, info.state.value if hasattr(info.state, "value") else info.state]
-seen["metrics"] = box.get_metrics()
 seen["pause"] = failed(box.pause)[0]
 for b in more:
     b.kill()

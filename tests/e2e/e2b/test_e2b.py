@@ -42,6 +42,9 @@ def one(stage):
         yield s
 
 
+METRICS = {"timestamp", "timestampUnix", "cpuCount", "cpuUsedPct", "memUsed", "memTotal", "memCache", "diskUsed", "diskTotal"}
+
+
 class Box:
     """A sandbox as its client sees it."""
 
@@ -53,6 +56,9 @@ class Box:
     def request(self, method: str, path: str, body=None, headers=None, port: int = 49983):
         named = {"E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": str(port), "X-Access-Token": self.about["envdAccessToken"]}
         return self.served.request(method, path, body, {**named, **(headers or {})}, token="")
+
+    def metrics(self, query: str = "") -> list[dict]:
+        return self.served.json("GET", f"/sandboxes/{self.id}/metrics{query}")
 
     def json(self, method: str, path: str, body=None, status=200, **more):
         got, _, text = self.request(method, path, body, **more)
@@ -324,6 +330,34 @@ def test_notebook_lines_run(one):
         assert of(box.execute("%%bash\necho $((6 * 7))"), "stdout")[0]["text"] == "42\n"
         shown = of(box.execute("from IPython.display import display, HTML\ndisplay(HTML('<b>'))"), "result")
         assert [line.get("html") for line in shown] == ["<b>"]
+
+
+def test_scripts_of_bash_run(one):
+    with boxed(one) as box:
+        assert of(box.execute("echo $((6 * 7))", language="bash"), "stdout")[0]["text"] == "42\n"
+        made = box.json("POST", "/contexts", {"language": "bash"})
+        assert made["language"] == "bash" and made in box.json("GET", "/contexts")
+        assert of(box.execute("echo $0", context_id=made["id"]), "stdout")[0]["text"] == "bash\n"
+
+
+def test_scripts_of_bash_need_subprocess_permission(served):
+    with boxed(served) as box:
+        for path, body in (("/execute", {"code": "true"}), ("/contexts", {})):
+            status, _, text = box.request("POST", path, {**body, "language": "bash"})
+            assert status == 400 and b"--subprocess" in text
+
+
+def test_metrics_are_sampled_for_each_sandbox_alone(served):
+    with boxed(served) as idle, boxed(served) as busy:
+        busy.execute("held = b'x' * 40_000_000")
+        until(lambda: busy.metrics() and idle.metrics(), "there are no samples", 30)
+        small, large = idle.metrics()[-1], busy.metrics()[-1]
+        assert large["memUsed"] - small["memUsed"] > 20_000_000, (small, large)
+        for m in small, large:
+            assert set(m) == METRICS and m["memTotal"] == 512 << 20 and 0 <= m["diskUsed"] < m["diskTotal"] == 256 << 20
+            assert 0 <= m["cpuUsedPct"] <= 100 and abs(m["timestampUnix"] - time.time()) < 60
+        assert busy.metrics(f"?start={large['timestampUnix']}")[-1] == large and busy.metrics("?end=1") == []
+        assert served.request("GET", f"/sandboxes/{busy.id}/metrics?start=x")[0] == 400
 
 
 def test_notebook_line_that_starts_a_program_is_refused(served):

@@ -115,7 +115,7 @@ def test_npm_client_runs_commands_and_watches_folders(one):
     assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
     assert missing == "FileNotFoundError"
     assert seen["files"] == ["/home/user/w/deep", "packed"]
-    assert seen["pages"] == [2, 1] and seen["life"] == [True, True, []] and seen["end"] == [True, "SandboxNotFoundError", 1]
+    assert seen["pages"] == [2, 1] and seen["life"] == [True, True] and seen["end"] == [True, "SandboxNotFoundError", 1]
     one.wait_for_no_hosted_sessions()
 
 
@@ -139,7 +139,7 @@ def test_pypi_client_runs_commands_and_watches_folders(one):
     assert "only template" in seen["refused"][0][1] and seen["refused"][1][0] == "AuthenticationException", seen["refused"]
     assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]
     assert seen["life"] == [True, True] and seen["info"] == ["1", "code-interpreter-v1", True, True, "running"]
-    assert seen["metrics"] == [] and seen["pause"] == "SandboxException" and seen["end"] == [True, "SandboxNotFoundException"]
+    assert seen["pause"] == "SandboxException" and seen["end"] == [True, "SandboxNotFoundException"]
     one.wait_for_no_hosted_sessions()
 
 
@@ -252,6 +252,56 @@ def test_sandbox_is_paused_and_resumed_by_both_clients(one):
         kept.remit = one.remit
         plain = "from e2b import Sandbox\nbox = Sandbox.create()\nbox.files.write('a', 'kept')\nprint(box.pause(), box.connect().files.read('a'), bool(box.create_snapshot().snapshot_id), box.kill())\n"
         assert output_of(kept, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("plain.py", plain)) == "True kept True True\n"
+
+
+USAGE = {
+    "python": """
+import time
+from e2b_code_interpreter import Sandbox
+with Sandbox.create(envs={"A": "x"}) as box:
+    print(*box.run_code("  echo $A $B\\ncd /tmp\\npwd", language="bash", envs={"B": "y"}).logs.stdout, sep="", end="")
+    context = box.create_code_context(language="bash", cwd="/tmp")
+    print(context.language, *box.run_code("pwd", context=context).logs.stdout, end="")
+    print(box.run_code("exit 3", language="bash").error.name)
+    box.run_code("held = b'x' * 50_000_000\\nopen('f', 'wb').write(b'y' * 3_000_000)")
+    box.run_code("import time\\nend = time.time() + 1\\nwhile time.time() < end: pass")
+    for _ in range(200):
+        metrics = box.get_metrics()
+        if metrics: break
+        time.sleep(0.1)
+    m = metrics[0]
+    print(m.cpu_count > 0, 0 < m.cpu_used_pct <= 100, 50_000_000 < m.mem_used < m.mem_total, 3_000_000 <= m.disk_used < m.disk_total)
+    print(box.get_metrics(end=m.timestamp.replace(year=2020)), box.get_metrics(start=m.timestamp)[0] == m)
+""",
+    "js": """
+import { createRequire } from 'node:module';
+const { Sandbox } = createRequire(`${process.argv[2]}/`)('@e2b/code-interpreter');
+const box = await Sandbox.create({ envs: { A: 'x' } });
+process.stdout.write((await box.runCode('  echo $A $B\\ncd /tmp\\npwd', { language: 'bash', envs: { B: 'y' } })).logs.stdout.join(''));
+const context = await box.createCodeContext({ language: 'bash', cwd: '/tmp' });
+process.stdout.write(context.language + ' ' + (await box.runCode('pwd', { context })).logs.stdout.join(''));
+console.log((await box.runCode('exit 3', { language: 'bash' })).error.name);
+await box.runCode("held = b'x' * 50_000_000\\nopen('f', 'wb').write(b'y' * 3_000_000)");
+await box.runCode('import time\\nend = time.time() + 1\\nwhile time.time() < end: pass');
+let metrics = [];
+for (let i = 0; i < 200 && !metrics.length; i++) {
+  metrics = await box.getMetrics();
+  await new Promise((wake) => setTimeout(wake, 100));
+}
+const m = metrics[0], say = (x) => (x ? 'True' : 'False');
+console.log(say(m.cpuCount > 0), say(0 < m.cpuUsedPct && m.cpuUsedPct <= 100), say(5e7 < m.memUsed && m.memUsed < m.memTotal), say(3e6 <= m.diskUsed && m.diskUsed < m.diskTotal));
+console.log('[]', say((await box.getMetrics({ start: new Date(m.timestamp.getTime() - 1000) }))[0].timestamp.getTime() === m.timestamp.getTime()));
+await box.kill();
+""",
+}
+USED = "x y\n/tmp\nbash /tmp\nCalledProcessError\nTrue True True True\n[] True\n"
+
+
+def test_scripts_and_metrics_of_both_clients(one):
+    made = packages.folder("e2b")
+    assert output_of(one, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("usage.py", USAGE["python"])) == USED
+    assert output_of(one, packages.node(made), one.remit.file("usage.mjs", USAGE["js"]), made) == USED
+    one.wait_for_no_hosted_sessions()
 
 
 def shown(kind: str) -> tuple[str, str]:

@@ -142,6 +142,33 @@ cgroup_read_returns_only_requested_values(void **state)
 }
 
 static void
+charged_memory_is_read_with_its_cache(void **state)
+{
+	struct world *w = *state;
+	struct cgroup_usage u;
+
+	cgroup_read(&w->group, CGROUP_READ_CHARGE, &u);
+	assert_false(u.has_charge);
+	for (int v2 = 0; v2 < 2; v2++) {
+		world_add_all(w, v2);
+		world_write(w, CGROUP_MEMORY,
+			    v2 ? "memory.current" : "memory.usage_in_bytes",
+			    "5000\n");
+		world_write(w, CGROUP_MEMORY, "memory.stat",
+			    v2 ? "anon 1\nfile 3000\ninactive_file 2\n"
+			       : "cache 3000\nrss 1\n");
+		cgroup_read(&w->group, CGROUP_READ_CHARGE, &u);
+		assert_true(u.has_charge && !u.has_memory && !u.has_cpu);
+		assert_int_equal(u.memory_bytes, 5000);
+		assert_int_equal(u.cache_bytes, 3000);
+		for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+			own_fd_close(&w->group.at[i]);
+			w->group.at[i] = -1;
+		}
+	}
+}
+
+static void
 cgroup_read_without_groups_returns_nothing(void **state)
 {
 	struct world *w = *state;
@@ -408,6 +435,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_world(cgroup_read_returns_only_requested_values),
+		with_world(charged_memory_is_read_with_its_cache),
 		with_world(cgroup_read_without_groups_returns_nothing),
 		with_world(zygote_child_joins_every_group),
 		with_world(cold_child_joins_only_version_1_groups),
