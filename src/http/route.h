@@ -25,7 +25,7 @@ enum route_body {
 
 /* A query parameter, for the OpenAPI document. */
 struct route_query {
-	const char *name, *type, *text;
+	const char *name, *schema, *text;
 	bool required;
 };
 

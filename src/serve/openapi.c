@@ -19,46 +19,49 @@ static const struct openapi_shape shapes[] = {
 				{ "where", TEXT_OR } } },
 	{ "Nothing", .is_closed = true },
 	/* ---- requests of the native API ---- */
-	{ "File", .is_closed = true,
-	  .members = { { "path", TEXT, true },
+	{ "File", .is_closed = true, .either = { "text", "base64" },
+	  .members = { { "path", FILE_PATH, true },
 		       { "text", TEXT },
-		       { "base64", TEXT } } },
+		       { "base64", BASE64 } } },
 	{ "Tool", .is_closed = true,
-	  .members = { { "name", TEXT, true },
-		       { "description", TEXT_OR },
-		       { "schema", OBJECT_OR },
+	  .members = { { "name",
+			 "{\"type\":\"string\",\"pattern\":"
+			 "\"^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$\"}",
+			 true },
+		       { "description", NAME_OR },
+		       { "schema", JSON_OBJECT_OR },
 		       { "approval",
 			 ONE_OF("\"never\",\"always\",\"first\",null") } } },
 	{ "Run", .is_closed = true,
 	  .members = { { "code", TEXT, true },
-		       { "policy", OBJECT_OR },
-		       { "name", TEXT_OR },
+		       { "policy", JSON_OBJECT_OR },
+		       { "name", NAME_OR },
 		       { "stdin", TEXT_OR },
-		       { "argv", LIST_OF_OR(TEXT) },
-		       { "files", LIST_OF_OR(REF("File")) },
-		       { "tools", LIST_OF_OR(REF("Tool")) },
+		       { "argv", FEW_OF_OR(NAME, "1000") },
+		       { "files", FEW_OF_OR(REF("File"), "10000") },
+		       { "tools", FEW_OF_OR(REF("Tool"), "256") },
 		       { "ask", YES_NO_OR },
 		       { "stream", ONE_OF("\"ndjson\",\"sse\",null") } } },
 	{ "Cell", .is_closed = true,
 	  .members = { { "code", TEXT, true },
-		       { "name", TEXT_OR },
+		       { "name", NAME_OR },
 		       { "stdin", TEXT_OR },
-		       { "argv", LIST_OF_OR(TEXT) },
-		       { "files", LIST_OF_OR(REF("File")) },
+		       { "argv", FEW_OF_OR(NAME, "1000") },
+		       { "files", FEW_OF_OR(REF("File"), "10000") },
 		       { "ask", YES_NO_OR },
 		       { "stream", ONE_OF("\"ndjson\",\"sse\",null") },
-		       { "context", TEXT_OR },
+		       { "context", NAME_OR },
 		       { "interactive", YES_NO_OR } } },
 	{ "NewSession", .is_closed = true,
-	  .members = { { "policy", OBJECT_OR },
-		       { "tools", LIST_OF_OR(REF("Tool")) },
+	  .members = { { "policy", JSON_OBJECT_OR },
+		       { "tools", FEW_OF_OR(REF("Tool"), "256") },
 		       { "forkable", YES_NO_OR },
 		       { "timeout",
 			 "{\"type\":[\"number\",\"null\"],\"minimum\":1,"
 			 "\"maximum\":86400}" } } },
-	{ "Explain", .members = { { "policy", OBJECT_OR } } },
+	{ "Explain", .members = { { "policy", JSON_OBJECT_OR } } },
 	{ "CallAnswer", .is_closed = true, .has_one = true,
-	  .members = { { "result", ANY }, { "error", TEXT } } },
+	  .members = { { "result", ANY }, { "error", NAME } } },
 	{ "QuestionAnswer",
 	  .members = { { "answer", ONE_OF("\"deny\",\"once\",\"run\""),
 			 true } } },
@@ -115,6 +118,15 @@ static const struct openapi_shape shapes[] = {
 };
 
 static const struct openapi_other others[] = {
+	/* Any JSON that the server can parse. */
+	{ "Json",
+	  "{\"anyOf\":["
+	  "{\"type\":[\"string\",\"boolean\",\"null\"]},"
+	  "{\"type\":\"integer\"," IN_64_BITS "},"
+	  "{\"type\":\"number\",\"not\":{\"type\":\"integer\"}},"
+	  "{\"type\":\"array\",\"items\":" REF(
+		  "Json") "},"
+			  "{\"type\":\"object\"," KEYS "," JSON_VALUES "}]}" },
 	{ "Sessions", LIST_OF(REF("Session")) },
 	{ "Plan", OBJECT },
 	{ "Matrix", LIST_OF(OBJECT) },
@@ -150,6 +162,11 @@ shape_json(const struct openapi_shape *shape)
 	json_decref(required);
 	if (shape->is_closed)
 		json_object_set_new(doc, "additionalProperties", json_false());
+	if (shape->either[0])
+		json_object_set_new(doc, "oneOf",
+				    json_pack("[{s:[s]}, {s:[s]}]", "required",
+					      shape->either[0], "required",
+					      shape->either[1]));
 	if (shape->has_one) {
 		json_object_set_new(doc, "minProperties", json_integer(1));
 		json_object_set_new(doc, "maxProperties", json_integer(1));
@@ -203,16 +220,16 @@ parameters_of(const struct route *r, const char *path)
 		size_t len = strcspn(++path, "}");
 
 		json_array_append_new(
-			list, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name",
-					path, len, "in", "path", "required", 1,
-					"schema", "type", "string"));
+			list, json_pack("{s:s%, s:s, s:b, s:o}", "name", path,
+					len, "in", "path", "required", 1,
+					"schema", read_json(NAME_NOT_EMPTY)));
 	}
 	for (const struct route_query *q = r->queries; q && q->name; q++)
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "name",
+			list, json_pack("{s:s, s:s, s:s, s:b, s:o}", "name",
 					q->name, "in", "query", "description",
 					q->text, "required", q->required,
-					"schema", "type", q->type));
+					"schema", read_json(q->schema)));
 	return list;
 }
 

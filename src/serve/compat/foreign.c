@@ -48,16 +48,29 @@ foreign_free(struct server *s)
 
 /* ---- schemas of SandboxFusion and Piston ---- */
 
+/* More than none, and less than 12 days. */
+#define SECONDS                               \
+	NUMBER_WITH("\"exclusiveMinimum\":0," \
+		    "\"exclusiveMaximum\":1000000")
+/* 0 and less mean no limit below the policy's. */
+#define MEBIBYTES                               \
+	"{\"type\":\"integer\"," IN_64_BITS "," \
+	"\"anyOf\":[{\"maximum\":0},{\"minimum\":16}]}"
+#define LIMIT_OR(least)                         \
+	NUMBER_OR_WITH("\"minimum\":" least "," \
+		       "\"maximum\":" INT64_MAX_TEXT)
+
 const struct openapi_shape foreign_shapes[] = {
 	{ "FusionCode",
 	  .members = { { "code", TEXT, true },
 		       { "language", ONE_OF("\"python\""), true },
 		       { "stdin", TEXT_OR },
-		       { "run_timeout", NUMBER },
-		       { "compile_timeout", NUMBER },
-		       { "memory_limit_MB", WHOLE },
-		       { "files", MAP_OF("[\"string\",\"null\"]") },
-		       { "fetch_files", LIST_OF(TEXT) } } },
+		       { "run_timeout", SECONDS },
+		       { "compile_timeout", NUMBER_WITH(IN_64_BITS) },
+		       { "memory_limit_MB", MEBIBYTES },
+		       { "files", FILES_BY_PATH },
+		       { "fetch_files",
+			 "{\"type\":\"array\",\"maxItems\":0}" } } },
 	{ "FusionStage",
 	  .members = { { "status", ONE_OF("\"Finished\",\"TimeLimitExceeded\""),
 			 true },
@@ -81,12 +94,15 @@ const struct openapi_shape foreign_shapes[] = {
 			 "{\"type\":\"array\",\"items\":" TEXT
 			 ",\"minItems\":1,\"maxItems\":1000}",
 			 true },
-		       { "cell_timeout", NUMBER },
-		       { "total_timeout", NUMBER },
-		       { "memory_limit_MB", WHOLE },
+		       { "cell_timeout",
+			 NUMBER_WITH("\"minimum\":0,"
+				     "\"exclusiveMaximum\":1000000") },
+		       { "total_timeout", SECONDS },
+		       { "memory_limit_MB", MEBIBYTES },
 		       { "kernel", ONE_OF("\"python3\"") },
-		       { "files", MAP_OF("[\"string\",\"null\"]") },
-		       { "fetch_files", LIST_OF(TEXT) } } },
+		       { "files", FILES_BY_PATH },
+		       { "fetch_files", "{\"type\":\"array\",\"items\":" TEXT
+					",\"maxItems\":256}" } } },
 	{ "FusionCell",
 	  .members = { { "stdout", TEXT, true },
 		       { "stderr", TEXT, true },
@@ -105,22 +121,28 @@ const struct openapi_shape foreign_shapes[] = {
 		       { "executor_pod_name", TEXT_OR, true },
 		       { "files", MAP_OF("\"string\""), true } } },
 	{ "PistonFile",
-	  .members = { { "name", TEXT_OR },
+	  .members = { { "name", NAME_OR },
 		       { "content", TEXT, true },
 		       { "encoding",
 			 ONE_OF("\"utf8\",\"base64\",\"hex\",null") } } },
 	{ "PistonJob", .is_closed = true,
-	  .members = { { "language", TEXT, true },
-		       { "version", TEXT, true },
-		       { "files", LIST_OF(REF("PistonFile")), true },
+	  .members = { { "language", NAME, true },
+		       { "version", NAME, true },
+		       { "files",
+			 "{\"type\":\"array\",\"items\":" REF(
+				 "PistonFile") ",\"minItems\":1}",
+			 true },
 		       { "stdin", TEXT_OR },
-		       { "args", LIST_OF_OR(TEXT) },
-		       { "run_timeout", NUMBER_OR },
-		       { "run_cpu_time", NUMBER_OR },
-		       { "run_memory_limit", NUMBER_OR },
-		       { "compile_timeout", NUMBER_OR },
-		       { "compile_cpu_time", NUMBER_OR },
-		       { "compile_memory_limit", NUMBER_OR } } },
+		       { "args", FEW_OF_OR(NAME, "1000") },
+		       { "run_timeout", LIMIT_OR("1") },
+		       { "run_cpu_time", LIMIT_OR("1") },
+		       { "run_memory_limit",
+			 "{\"anyOf\":[" LIMIT_OR(
+				 "16777216") ",{\"const\":-1}]}" },
+		       { "compile_timeout", NUMBER_OR_WITH(IN_64_BITS) },
+		       { "compile_cpu_time", NUMBER_OR_WITH(IN_64_BITS) },
+		       { "compile_memory_limit",
+			 NUMBER_OR_WITH(IN_64_BITS) } } },
 	{ "PistonStage",
 	  .members = { { "stdout", TEXT, true },
 		       { "stderr", TEXT, true },

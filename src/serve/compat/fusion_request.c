@@ -1,5 +1,6 @@
 #include "serve/compat/fusion_request.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Longer times are not valid. */
@@ -57,9 +58,14 @@ parse_memory(json_t *doc, const json_t *body, const struct key *key,
 	     struct remit_error *err)
 {
 	const json_t *value = json_object_get(body, "memory_limit_MB");
+	double number = json_number_value(value);
 	json_int_t mib = json_integer_value(value);
 
-	if (value && !json_is_integer(value))
+	/* Clients may write 256.0, which is an integer in JSON. */
+	if (json_is_real(value) && number == trunc(number) &&
+	    fabs(number) < (double)INT64_MAX)
+		mib = (json_int_t)number;
+	else if (value && !json_is_integer(value))
 		return fail(err, REMIT_E_INPUT,
 			    "memory_limit_MB: must be an integer");
 	/* A number beyond the range of JSON exceeds the memory of any
@@ -100,13 +106,21 @@ check_code(const json_t *body, struct remit_error *err)
 {
 	const char *language =
 		json_string_value(json_object_get(body, "language"));
+	const json_t *wanted = json_object_get(body, "fetch_files");
+	const json_t *compile = json_object_get(body, "compile_timeout");
 
 	if (!json_is_string(json_object_get(body, "code")))
 		return fail(err, REMIT_E_INPUT, "code: must be a string");
 	if (!language || strcmp(language, "python") != 0)
 		return fail(err, REMIT_E_INPUT,
 			    "language: only python is supported here");
-	if (json_array_size(json_object_get(body, "fetch_files")))
+	/* Nothing is compiled, so any limit on compiling holds. */
+	if (compile && !json_is_number(compile))
+		return fail(err, REMIT_E_INPUT,
+			    "compile_timeout: must be a number of seconds");
+	if (wanted && !json_is_array(wanted))
+		return fail(err, REMIT_E_INPUT, "fetch_files: must be a list");
+	if (json_array_size(wanted))
 		return fail(err, REMIT_E_INPUT,
 			    "fetch_files: files can be fetched only with "
 			    "/run_jupyter and /v1/runs here");

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/files/content_type.h"
 #include "serve/native/native.h"
+#include "serve/openapi.h"
 #include "serve/server.h"
 
 /* A request for a file. */
@@ -226,16 +227,21 @@ delete_file(struct exchange *x)
 	begin_file_request(x, task, &removing);
 }
 
+_Static_assert(REMIT_FILE_DEPTH_MAX == 64, "as the table says");
+_Static_assert(REMIT_FILE_READ_MAX == 67108864, "as the table says");
+
 static const struct route_query names[] = {
-	{ "path", "string", "relative to the workspace, or absolute", true },
+	{ "path", NAME_NOT_EMPTY, "relative to the workspace, or absolute",
+	  true },
 	{ 0 },
 };
 
 static const struct route_query reads[] = {
-	{ "path", "string", "relative to the workspace, or absolute", true },
-	{ "list", "integer", "list a folder to this depth", false },
-	{ "offset", "integer", "where to begin, in bytes", false },
-	{ "length", "integer", "how many bytes to read", false },
+	{ "path", NAME_NOT_EMPTY, "relative to the workspace, or absolute",
+	  true },
+	{ "list", UP_TO("64"), "list a folder to this depth", false },
+	{ "offset", UP_TO(INT64_MAX_TEXT), "where to begin, in bytes", false },
+	{ "length", UP_TO("67108864"), "how many bytes to read", false },
 	{ 0 },
 };
 

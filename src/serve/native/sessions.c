@@ -7,6 +7,7 @@
 
 #include "serve/native/delivery.h"
 #include "serve/native/native.h"
+#include "serve/openapi.h"
 #include "serve/server.h"
 
 /* The lifetime of a session without a timeout. */
@@ -296,7 +297,7 @@ delete_session(struct exchange *x)
 }
 
 static const struct route_query ends[] = {
-	{ "drop", "string", "1: immediately, without its last result", false },
+	{ "drop", NAME, "1: immediately, without its last result", false },
 	{ 0 },
 };
 
