@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_PRINT_OUTPUTS_LENGTH = 50_000
 # Variables and answers may be images, and a model may take long between two steps.
-DEFAULTS = Policy(tool_bytes="16M", stdin_max="64M", session_idle="6h")
+DEFAULTS = Policy(tool_bytes="16M", stdin_max="64M", value_max="16M", session_idle="6h")
 
 # In the jail, this code becomes a module, so that it adds no names to the namespace of the code.
 INSIDE = "".join(Path(__file__).with_name(name).read_text() for name in ("_typed.py", "_smolagents_inside.py"))
@@ -49,6 +49,8 @@ del begin
 """
 SET_TOOLS = "__import__('remit_smolagents').set_tools(__import__('sys').stdin.read())"
 SET_VARIABLES = "__import__('remit_smolagents').set_variables(__import__('sys').stdin.read())"
+# The form of a value with its type. The same name as in _smolagents_inside.py.
+TYPED = "application/vnd.remit.typed+json"
 GONE = "The interpreter was restarted: variables, functions and imports of earlier steps are lost."
 
 
@@ -208,8 +210,12 @@ def _cause(result: Result, code: str) -> str:
     assert error is not None
     lines = code.splitlines()
     line = lines[error.line - 1].strip() if error.line and error.line <= len(lines) else ""
-    where = f"parsing failed on line {error.line}" if error.name == "SyntaxError" else f"execution failed at line '{line}'"
-    return f"Code {where} due to: {error.name}: {error.value}"
+    if error.name == "SyntaxError":
+        # The line and the mark below it, as Python shows them, and then the error.
+        *shown, what = error.traceback.splitlines()
+        marked = [text for text in shown if text.startswith("    ")][-2:]
+        return "\n".join([f"Code parsing failed on line {error.line} due to: {what}", *marked])
+    return f"Code execution failed at line '{line}' due to: {error.name}: {error.value}"
 
 
 def _logs(result: Result) -> str:
@@ -218,10 +224,11 @@ def _logs(result: Result) -> str:
 
 
 def _output(result: Result) -> Any:
-    """The value of the last expression: the data itself if it is plain, else its repr."""
+    """The value of the step with its type if it is data, else its repr."""
     value = result.value
     if value is None:
         return None
-    if isinstance(value.json, (str, int, float, bool)) or repr(value.json) == value.text:
-        return value.json
-    return value.text
+    try:
+        return _typed.unpack(value.mime[TYPED])
+    except Exception:  # not data, or forged by the code
+        return value.text

@@ -38,7 +38,7 @@ def executor():
 
 
 def test_state_persists_from_step_to_step(executor):
-    assert executor("import numpy as np; a = 2") == CodeOutput(None, "", False)
+    assert executor("import numpy as np; a = 2") == CodeOutput(2, "", False)
     assert executor("def double(x): return x * 2\nprint('hello')\ndouble(a)") == CodeOutput(4, "hello\n", False)
     assert executor("np.int64(a) + 1") == CodeOutput(3, "", False)
 
@@ -46,12 +46,67 @@ def test_state_persists_from_step_to_step(executor):
 @pytest.mark.parametrize(
     "expression, output",
     [
-        ("'text'", "text"), ("[1, {'a': None}]", [1, {"a": None}]), ("(1, 2)", "(1, 2)"), ("{3}", "{3}"), ("None", None),
-        ("1.5", 1.5), ("object.__name__", "object"), ("type('C', (), {'__repr__': lambda s: 'mine'})()", "mine"), ("x = 5", None),
+        ("'text'", "text"), ("[1, {'a': None}]", [1, {"a": None}]), ("(1, [2])", (1, [2])), ("{3}", {3}), ("None", None),
+        ("1.5", 1.5), ("object.__name__", "object"), ("type('C', (), {'__repr__': lambda s: 'mine'})()", "mine"),
+        ("{1: b'x', (2,): 1j}", {1: b"x", (2,): 1j}), ("[object]", "[<class 'object'>]"),
+        ("{'__type__': 'tuple', 'data': [1]}", {"__type__": "tuple", "data": [1]}), ("", None), ("pass", None),
     ],
 )  # fmt: skip
 def test_last_expression_is_the_output(executor, expression, output):
-    assert executor(expression).output == output
+    found = executor(expression).output
+    assert (found, type(found)) == (output, type(output))
+
+
+@pytest.mark.parametrize(
+    "code, output",
+    [
+        ("x = 5", 5), ("y = 1\nx = y + 1", 2), ("a = b = [1]", [1]), ("x: int = 7", 7),
+        ("x = 5\nx += 2", 7), ("d = {}\nd['k'] = (1,)", (1,)), ("'''a\nb'''\nx = \\\n  3", 3),
+    ],
+)  # fmt: skip
+def test_last_assignment_is_the_output_as_in_smolagents(executor, code, output):
+    local = LocalPythonExecutor([])
+    local.send_tools({})
+    assert executor(code).output == local(code).output == output
+    assert not [name for name in executor("sorted(globals())").output if name.startswith("<")]
+
+
+@pytest.mark.parametrize(
+    "code, output",
+    [
+        ("x: int", None), ("x = 5; del x", None), ("async def f(): return 'late'\nx = await f()", "late"), ("x = object", "<class 'object'>"),
+        ("a, *b = (1, 2, 3)", (1, 2, 3)),
+    ],
+)  # fmt: skip
+def test_output_of_other_last_statements(executor, code, output):
+    assert executor(code).output == output
+
+
+def test_failing_assignment_names_its_line(executor):
+    with pytest.raises(InterpreterError, match=r"line 'd\[1\]\.x = 2' due to: AttributeError"):
+        executor("d = {1: 2}\nd[1].x = 2")
+    with pytest.raises(InterpreterError, match=r"line 'y = 1 / 0' due to: ZeroDivisionError"):
+        executor("x = 1\ny = 1 / 0")
+
+
+def test_syntax_error_shows_its_line_and_column(executor):
+    with pytest.raises(InterpreterError) as info:
+        executor("y = 1\nx = = 2")
+    lines = str(info.value).splitlines()
+    assert lines[0] == "Code parsing failed on line 2 due to: SyntaxError: invalid syntax"
+    assert lines[1].strip() == "x = = 2" and lines[2].strip() == "^" and lines[2].index("^") == lines[1].index("= 2")
+
+
+def test_assigned_values_are_stored(executor):
+    executor("a, (b, c) = 1, (2, 3)")
+    executor("d = {}\nd['k'] = e = a + b + c")
+    assert executor("a, b, c, d, e").output == (1, 2, 3, {"k": 6}, 6)
+
+
+def test_forged_values_become_texts(executor):
+    parts = "{'text/plain': b'x', 'application/vnd.remit.typed+json': b'{\"__type__\": \"pickle\", \"data\": 1}'}"
+    code = f"display.__globals__['own_module']('display').send('value', type('B', (), {{'truncated': 0, 'left_out': [], 'parts': {parts}}}))"
+    assert executor(code).output == "x"
 
 
 def test_long_logs_are_truncated_in_the_middle():
@@ -136,7 +191,7 @@ def look_up(key: str, count: int = 1) -> dict:
 def test_tools_run_on_the_host(executor):
     executor.send_tools({"look_up": look_up, "final_answer": FinalAnswerTool()})
     result = executor("r = look_up('a', count=2)\nr['key'], r['pid']").output
-    assert result == f"('aa', {os.getpid()})"
+    assert result == ("aa", os.getpid())
     with pytest.raises(InterpreterError, match=r"look_up\('bad'\)' due to: ToolError: look_up: LookupError: no such key"):
         executor("look_up('bad')")
     assert executor("try: look_up('bad')\nexcept Exception as e: print(type(e).__name__)").logs == "ToolError\n"
@@ -277,7 +332,7 @@ def test_ended_jail_is_replaced(executor):
     executor("own = 1")
     with pytest.raises(InterpreterError, match="(?s)exit.*variables, functions and imports of earlier steps are lost"):
         executor("__import__('os')._exit(3)")
-    assert executor("look_up('a')['key'], given").output == "('a', (1, 2))", "tools and variables are sent again"
+    assert executor("look_up('a')['key'], given").output == ("a", (1, 2)), "tools and variables are sent again"
     with pytest.raises(InterpreterError, match="NameError: name 'own'"):
         executor("own")
 
