@@ -504,7 +504,8 @@ found[b'list'] = lie
     ],
 )
 def test_lying_session_hurts_only_itself(kept, names, size, status):
-    outside = kept.folder / "outside"
+    # Other tests of this process use the same folder, and may leave a file with a simple name.
+    outside = kept.folder / "written-by-the-lying-session"
     names = names.replace("OUTSIDE", f"../../../../../../..{outside}")
     with storing(kept) as served:
         box = Box(served)
