@@ -14,8 +14,8 @@ struct commands_link {
 	int wake; /* an eventfd: bytes wait to be sent */
 };
 
-/* The maximum of bytes that wait for the keeper. */
-#define BACKLOG_MAX ((size_t)8 * 1024 * 1024)
+/* While more bytes wait for the keeper, nothing is added. */
+#define BACKLOG_MAX ((size_t)1024 * 1024)
 
 void
 commands_link_free(struct commands_link *c)
@@ -68,6 +68,15 @@ send_soon(struct commands_link *c)
 		return; /* it is awake already */
 }
 
+/* Called with the lock held. */
+static int
+check_backlog(const struct commands_link *c, struct remit_error *err)
+{
+	if (link_backlog(&c->link) <= BACKLOG_MAX)
+		return 0;
+	return fail(err, REMIT_E_BUSY, "the commands do not read their input");
+}
+
 static int
 send_frame(struct commands_link *c, enum frame_type type, const void *payload,
 	   size_t len, struct remit_error *err)
@@ -75,15 +84,12 @@ send_frame(struct commands_link *c, enum frame_type type, const void *payload,
 	int failed;
 
 	pthread_mutex_lock(&c->lock);
-	if (link_backlog(&c->link) > BACKLOG_MAX)
-		failed = fail(err, REMIT_E_BUSY,
-			      "the commands do not read their input");
-	else
-		failed = link_send(&c->link, type, payload, len, err);
+	failed = check_backlog(c, err) < 0 ||
+		 link_send(&c->link, type, payload, len, err) < 0;
 	if (!failed)
 		send_soon(c);
 	pthread_mutex_unlock(&c->lock);
-	return failed;
+	return failed ? -1 : 0;
 }
 
 int
@@ -98,12 +104,13 @@ commands_start(struct commands_link *c, const struct command_params *p,
 	return send_frame(c, FRAME_COMMAND, records.data, records.len, err);
 }
 
-int
-commands_send_input(struct commands_link *c, uint32_t id, const void *bytes,
-		    size_t len, struct remit_error *err)
+/* Adds all pieces of an input, which follows the command's id in each frame.
+   Called with the lock held. */
+static int
+add_input(struct commands_link *c, uint32_t id, const char *at, size_t len,
+	  struct remit_error *err)
 {
 	char payload[FRAME_PIECE];
-	const char *at = bytes;
 
 	memcpy(payload, &id, sizeof(id));
 	do {
@@ -113,13 +120,29 @@ commands_send_input(struct commands_link *c, uint32_t id, const void *bytes,
 
 		if (n)
 			memcpy(payload + sizeof(id), at, n);
-		if (send_frame(c, FRAME_COMMAND_INPUT, payload, sizeof(id) + n,
-			       err) < 0)
+		if (link_send(&c->link, FRAME_COMMAND_INPUT, payload,
+			      sizeof(id) + n, err) < 0)
 			return -1;
 		at += n;
 		len -= n;
 	} while (len);
 	return 0;
+}
+
+int
+commands_send_input(struct commands_link *c, uint32_t id, const void *bytes,
+		    size_t len, struct remit_error *err)
+{
+	int failed;
+
+	pthread_mutex_lock(&c->lock);
+	/* Checked once: a command must not get a part of an input. */
+	failed = check_backlog(c, err) < 0 ||
+		 add_input(c, id, bytes, len, err) < 0;
+	if (!failed)
+		send_soon(c);
+	pthread_mutex_unlock(&c->lock);
+	return failed ? -1 : 0;
 }
 
 int

@@ -115,6 +115,13 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "507; the sandbox continues",
 	},
 	{
+		.name = "memory of the lists of files being stored or restored",
+		.scope = SERVER,
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_LIST_BYTES,
+		.at = "507; the sandbox continues",
+	},
+	{
 		.name = "installations of packages",
 		.scope = SERVER,
 		.value = LIMIT_INSTALLERS,
@@ -311,6 +318,13 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "429",
 	},
 	{
+		.name = "input that its commands have not read",
+		.scope = "session",
+		.unit = LIMIT_BYTES,
+		.value = UINT64_C(1) << 20,
+		.at = "`resource_exhausted`",
+	},
+	{
 		.name = "how long artifacts are kept",
 		.scope = "run",
 		.unit = LIMIT_SECONDS,
@@ -356,12 +370,15 @@ serve_limits_init(struct serve_limits *l)
 }
 
 /* Estimates of memory: a byte of a body (as text, as JSON, decoded, and as a
-   frame to the keeper), a connection (head, TLS buffers, unsent bytes), the
-   server, and the keeper with the jails that wait without preloaded modules. */
-#define BODY_FACTOR  4
-#define CONN_BYTES   (UINT64_C(256) << 10)
-#define SERVER_BYTES (UINT64_C(128) << 20)
-#define KEEPER_BYTES (UINT64_C(512) << 20)
+   frame to the keeper), a connection (head, TLS buffers, unsent bytes), a
+   session (unread input of commands, one more message, and space that the
+   buffer has in reserve), the server, and the keeper with the jails that wait
+   without preloaded modules. */
+#define BODY_FACTOR   4
+#define CONN_BYTES    (UINT64_C(256) << 10)
+#define SESSION_BYTES (UINT64_C(8) << 20)
+#define SERVER_BYTES  (UINT64_C(128) << 20)
+#define KEEPER_BYTES  (UINT64_C(512) << 20)
 
 /* The memory of one installer: see installer_policy(). */
 #define INSTALLER_BYTES ((UINT64_C(1) << 30) + 2 * LIMIT_KEY_PACKAGE_BYTES)
@@ -371,6 +388,16 @@ serve_limits_init(struct serve_limits *l)
 /* 1/16 of the machine's memory is left to its system. */
 #define SYSTEM_PART 16
 
+/* The memory of the server itself. */
+static uint64_t
+own_bytes(const struct serve_limits *l)
+{
+	uint64_t bytes = number_add(number_mul(l->connections, CONN_BYTES),
+				    number_mul(l->sessions, SESSION_BYTES));
+
+	return number_add(bytes, SERVER_BYTES + LIMIT_LIST_BYTES);
+}
+
 struct serve_sum
 serve_limits_sum(const struct serve_limits *l)
 {
@@ -378,8 +405,7 @@ serve_limits_sum(const struct serve_limits *l)
 		.program_bytes = l->memory_bytes,
 		.result_bytes = l->result_bytes,
 		.body_bytes = number_mul(l->body_bytes, BODY_FACTOR),
-		.own_bytes =
-			number_mul(l->connections, CONN_BYTES) + SERVER_BYTES,
+		.own_bytes = own_bytes(l),
 		.keeper_bytes = KEEPER_BYTES,
 		.preload_bytes = LIMIT_ZYGOTE_BYTES + LIMIT_FOREIGN_BYTES,
 		.import_bytes = LIMIT_IMPORTS * LIMIT_IMPORT_BYTES,

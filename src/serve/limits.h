@@ -31,6 +31,10 @@
 #define LIMIT_IMPORT_BYTES  (UINT64_C(2) << 30)
 #define LIMIT_QUEUE	    4096
 
+/* The lists of files that are being stored or restored, in the server's
+   memory. */
+#define LIMIT_LIST_BYTES (UINT64_C(128) << 20)
+
 #define LIMIT_KEY_CONCURRENCY 64
 #define LIMIT_KEY_PER_MINUTE  60000
 

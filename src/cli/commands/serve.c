@@ -350,6 +350,9 @@ open_snapshots(struct serve_call *c, struct remit_error *err)
 		.max_owner_bytes = serve_limits_share(l->snapshot_bytes,
 						      c->server.key_share),
 		.max_owner_count = l->snapshots,
+		.max_list_bytes = LIMIT_LIST_BYTES,
+		.max_owner_list_bytes = serve_limits_share(LIMIT_LIST_BYTES,
+							   c->server.key_share),
 	};
 
 	if (!c->state_path)

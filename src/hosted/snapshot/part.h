@@ -36,6 +36,7 @@ struct snapshot_owner {
 	char sum[SHA256_TEXT]; /* names its directory */
 	uint64_t bytes;
 	uint64_t writing; /* snapshots that are being written */
+	uint64_t list_bytes;
 	/* Protects the objects: held while a link is made or removed. */
 	pthread_mutex_t objects;
 };
@@ -47,7 +48,7 @@ struct snapshot_store {
 				 calls that touch files */
 	struct snapshot_owner *owners;
 	struct stored *first; /* newest first */
-	uint64_t bytes;
+	uint64_t bytes, list_bytes;
 };
 
 /* The contents of a snapshot's head. */
@@ -71,6 +72,11 @@ bool snapshot_charge(struct snapshot_store *s, struct snapshot_owner *o,
 		     uint64_t bytes) must_check;
 void snapshot_refund(struct snapshot_store *s, struct snapshot_owner *o,
 		     uint64_t bytes);
+/* Charges memory for a list of files; snapshot_list_refund() returns it. */
+int snapshot_list_charge(struct snapshot_store *s, struct snapshot_owner *o,
+			 uint64_t bytes, struct remit_error *err) must_check;
+void snapshot_list_refund(struct snapshot_store *s, struct snapshot_owner *o,
+			  uint64_t bytes);
 /* Removes the directory of a snapshot, and the objects that no other snapshot
    uses. */
 void snapshot_drop_directory(struct snapshot_store *s, struct snapshot_owner *o,

@@ -10,17 +10,37 @@
 #include "wire/record.h"
 
 struct snapshot_reader {
+	struct snapshot_store *store;
+	struct snapshot_owner *owner;
+	uint64_t list_bytes; /* charged for the memory of the manifest */
 	int directory;
 	struct buf manifest;
 	size_t at;
 };
 
+/* Charges the memory of the manifest and of a list of its entries. */
 static int
-read_all(struct snapshot_reader *r, struct snapshot_store *s, const char *owner,
-	 const char *id, struct remit_error *err)
+charge_list(struct snapshot_reader *r, const struct snapshot_head *h,
+	    struct remit_error *err)
 {
-	const struct snapshot_owner *o = snapshot_owner_find(s, owner);
-	own_fd int parent = o ? snapshot_owner_open(s, o) : -1;
+	struct stat st;
+	uint64_t needed;
+
+	if (fstatat(r->directory, "manifest", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "read a snapshot");
+	needed = number_add(
+		number_mul((uint64_t)st.st_size, 2),
+		number_mul(h->info.entries, sizeof(struct snapshot_entry)));
+	if (snapshot_list_charge(r->store, r->owner, needed, err) < 0)
+		return -1;
+	r->list_bytes = needed;
+	return 0;
+}
+
+static int
+read_all(struct snapshot_reader *r, const char *id, struct remit_error *err)
+{
+	own_fd int parent = snapshot_owner_open(r->store, r->owner);
 	struct snapshot_head h;
 
 	if (parent >= 0 && snapshot_is_id(id))
@@ -30,6 +50,7 @@ read_all(struct snapshot_reader *r, struct snapshot_store *s, const char *owner,
 	if (r->directory < 0)
 		return fail(err, REMIT_E_GONE, "no such snapshot: %.40s", id);
 	if (snapshot_head_read(&h, r->directory, err) < 0 ||
+	    charge_list(r, &h, err) < 0 ||
 	    snapshot_read_file(&r->manifest, r->directory, "manifest",
 			       h.manifest_sum, err) < 0)
 		return -1;
@@ -40,13 +61,18 @@ int
 snapshot_reader_open(struct snapshot_reader **out, struct snapshot_store *s,
 		     const char *owner, const char *id, struct remit_error *err)
 {
+	struct snapshot_owner *o = snapshot_owner_find(s, owner);
 	struct snapshot_reader *r = calloc(1, sizeof(*r));
 
-	if (!r)
+	if (!r || !o) {
+		free(r);
 		return fail_memory(err, "snapshot");
-	*r = (struct snapshot_reader){ .directory = -1,
+	}
+	*r = (struct snapshot_reader){ .store = s,
+				       .owner = o,
+				       .directory = -1,
 				       .manifest = BUF_INIT(MANIFEST_MAX) };
-	if (read_all(r, s, owner, id, err) < 0) {
+	if (read_all(r, id, err) < 0) {
 		snapshot_reader_free(r);
 		return -1;
 	}
@@ -61,6 +87,7 @@ snapshot_reader_free(struct snapshot_reader *r)
 		return;
 	own_fd_close(&r->directory);
 	buf_free(&r->manifest);
+	snapshot_list_refund(r->store, r->owner, r->list_bytes);
 	free(r);
 }
 

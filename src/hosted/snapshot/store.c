@@ -116,6 +116,37 @@ snapshot_refund(struct snapshot_store *s, struct snapshot_owner *o,
 	pthread_mutex_unlock(&s->lock);
 }
 
+int
+snapshot_list_charge(struct snapshot_store *s, struct snapshot_owner *o,
+		     uint64_t bytes, struct remit_error *err)
+{
+	bool fits;
+
+	pthread_mutex_lock(&s->lock);
+	fits = number_add(o->list_bytes, bytes) <=
+		       s->opt.max_owner_list_bytes &&
+	       number_add(s->list_bytes, bytes) <= s->opt.max_list_bytes;
+	if (fits) {
+		o->list_bytes += bytes;
+		s->list_bytes += bytes;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return fits ? 0
+		    : fail(err, REMIT_E_BUSY,
+			   "too many files are being stored or restored at the "
+			   "same time: try again later");
+}
+
+void
+snapshot_list_refund(struct snapshot_store *s, struct snapshot_owner *o,
+		     uint64_t bytes)
+{
+	pthread_mutex_lock(&s->lock);
+	o->list_bytes -= bytes;
+	s->list_bytes -= bytes;
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- removing ---- */
 
 static void
@@ -193,34 +224,53 @@ snapshot_store_add(struct snapshot_store *s, struct stored *one)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The bytes of files in a directory, charged as objects. Removes those that no
-   snapshot uses: a killed server left them. */
-static uint64_t
-count_objects(int owner)
+static int
+fail_count(const char *sum, struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_KERNEL, "count the files in %s/objects",
+			sum);
+}
+
+/* Counts one object, or removes it if no snapshot uses it: a killed server left
+   it. Returns -1 with errno. */
+static int
+count_object(int objects, const char *name, uint64_t *bytes)
+{
+	struct stat st;
+
+	if (fstatat(objects, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (st.st_nlink <= 1 || !is_sum(name))
+		return unlinkat(objects, name, 0);
+	*bytes = number_add(*bytes, snapshot_object_cost((uint64_t)st.st_size));
+	return 0;
+}
+
+/* Adds up the bytes of an owner's files, charged as objects. An object that
+   cannot be counted would not be limited, so that is an error. */
+static int
+count_objects(int owner, const char *sum, uint64_t *bytes,
+	      struct remit_error *err)
 {
 	int fd = openat(owner, "objects", OPEN_DIRECTORY);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	uint64_t bytes = 0;
 	struct dirent *e;
-	struct stat st;
+	int failed = 0;
 
+	*bytes = 0;
 	if (!dir) {
 		own_fd_close(&fd);
-		return 0;
+		/* A killed server may have made the directory above only. */
+		return fd < 0 && errno == ENOENT ? 0 : fail_count(sum, err);
 	}
-	while ((e = readdir(dir))) {
-		if (beneath_is_dots(e->d_name) ||
-		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (st.st_nlink > 1 && is_sum(e->d_name))
-			bytes = number_add(
-				bytes,
-				snapshot_object_cost((uint64_t)st.st_size));
-		else
-			unlinkat(fd, e->d_name, 0);
-	}
+	while (!failed && (errno = 0, e = readdir(dir)))
+		if (!beneath_is_dots(e->d_name) &&
+		    count_object(fd, e->d_name, bytes) < 0)
+			failed = fail_count(sum, err);
+	if (!failed && errno)
+		failed = fail_count(sum, err);
 	closedir(dir);
-	return bytes;
+	return failed;
 }
 
 static uint64_t
@@ -290,15 +340,16 @@ load_owner(struct snapshot_store *s, const char *sum, struct remit_error *err)
 		if (failed == 1)
 			remove_leftover(fd, e->d_name);
 	}
-	bytes = failed < 0 ? 0 : count_objects(fd);
+	failed = failed < 0 ? -1 : count_objects(fd, sum, &bytes, err);
 	closedir(dir);
+	if (failed < 0)
+		return -1;
 	for (struct snapshot_owner *o = s->owners; o; o = o->next)
 		if (!strcmp(o->sum, sum)) {
 			o->bytes += bytes;
 			s->bytes += bytes;
-			return failed < 0 ? -1 : 0;
 		}
-	return failed < 0 ? -1 : 0;
+	return 0;
 }
 
 static int

@@ -53,6 +53,8 @@ struct snapshot_store_options {
 	const char *parent; /* created if it is missing */
 	uint64_t keep_ms;
 	uint64_t max_bytes, max_owner_bytes, max_owner_count;
+	/* The memory of the lists of files that are being stored or restored */
+	uint64_t max_list_bytes, max_owner_list_bytes;
 };
 
 /* Opens the store below the parent directory, which no other server may use at

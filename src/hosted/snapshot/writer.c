@@ -16,6 +16,9 @@
 #define CREATE	       (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 /* The contents of the current file, until their digest is known. */
 #define NEW_FILE "new"
+/* The memory for a byte of the manifest, and how much is charged at once. */
+#define LIST_FACTOR 4
+#define LIST_PIECE  ((uint64_t)256 * 1024)
 /* How many of those that are left out are remembered by name. */
 #define SKIPPED_MAX 20
 
@@ -26,6 +29,7 @@ struct snapshot_writer {
 	int parent, directory, objects;
 	struct buf manifest;
 	uint64_t charged_bytes; /* for the manifest and the text */
+	uint64_t list_bytes;	/* charged for the memory of the manifest */
 	uint64_t entries, bytes;
 	struct list skipped;
 	/* ---- the current file ---- */
@@ -139,6 +143,7 @@ snapshot_writer_free(struct snapshot_writer *w)
 		snapshot_drop_directory(w->store, w->owner, w->temporary);
 	snapshot_refund(w->store, w->owner,
 			w->charged_bytes + w->file_charged_bytes);
+	snapshot_list_refund(w->store, w->owner, w->list_bytes);
 	end_writing(w);
 	own_fd_close(&w->file);
 	own_fd_close(&w->objects);
@@ -170,6 +175,23 @@ charge(struct snapshot_writer *w, uint64_t *sum, uint64_t bytes,
 	return 0;
 }
 
+/* Charges the memory of an entry before it is used: for the manifest, whose
+   space doubles when it is full, and for the path in the list of directories
+   that wait. Charged in large pieces, since others compete for the lock. */
+static int
+charge_list(struct snapshot_writer *w, size_t len, struct remit_error *err)
+{
+	uint64_t needed = LIST_FACTOR * (w->manifest.len + len);
+
+	if (needed <= w->list_bytes)
+		return 0;
+	needed += LIST_PIECE - w->list_bytes;
+	if (snapshot_list_charge(w->store, w->owner, needed, err) < 0)
+		return -1;
+	w->list_bytes += needed;
+	return 0;
+}
+
 /* ---- entries ---- */
 
 static int
@@ -190,15 +212,17 @@ add_entry(struct snapshot_writer *w, const char *type, const char *path,
 {
 	struct buf *m = &w->manifest;
 	size_t before = m->len;
-	int failed = record_add(m, "type", type) < 0 ||
-		     record_add(m, "path", path) < 0 ||
-		     (key && record_add(m, key, value) < 0) ||
-		     (a && (add_number(m, "mode", a->mode & 0777) < 0 ||
-			    add_number(m, "modified", a->modified_ns) < 0)) ||
-		     (!strcmp(type, "file") &&
-		      add_number(m, "size", (long long)w->file_bytes) < 0);
+	size_t len = strlen(path) + (key ? strlen(value) : 0);
 
-	if (failed)
+	if (charge_list(w, len + ENTRY_BYTES, err) < 0)
+		return -1;
+	if (record_add(m, "type", type) < 0 ||
+	    record_add(m, "path", path) < 0 ||
+	    (key && record_add(m, key, value) < 0) ||
+	    (a && (add_number(m, "mode", a->mode & 0777) < 0 ||
+		   add_number(m, "modified", a->modified_ns) < 0)) ||
+	    (!strcmp(type, "file") &&
+	     add_number(m, "size", (long long)w->file_bytes) < 0))
 		return errno == EFBIG
 			       ? fail(err, REMIT_E_INPUT,
 				      "the names of all files together are "

@@ -115,6 +115,26 @@ def test_output_of_a_command_is_capped(one):
         assert value(box, "'alive'") == "alive"
 
 
+def test_input_for_a_stopped_helper_is_accepted_as_a_whole_or_refused(one):
+    """The server keeps little of it."""
+    piece, accepted = 600_000, 0
+    sent = {"input": {"stdin": base64.b64encode(b"x" * piece).decode()}}
+    with boxed(one) as box:
+        answer, pid = started(box, "exec wc -c", stdin=True)
+        sent["process"] = {"pid": pid}
+        value(box, "import os, signal\nos.kill(-1, signal.SIGSTOP)")
+        while (status := box.request("POST", "/process.Process/SendInput", sent)[0]) == 200:
+            accepted += 1
+            assert accepted * piece < 8 << 20, "nothing limits what the server keeps"
+        assert status == 429 and accepted > 1
+        value(box, "os.kill(-1, signal.SIGCONT)")
+        # What was accepted arrives, and then there is space again.
+        until(lambda: box.request("POST", "/process.Process/SendInput", sent)[0] == 200)
+        box.json("POST", "/process.Process/CloseStdin", {"process": {"pid": pid}})
+        assert base64.b64decode(event(answer)["event"]["data"]["stdout"]) == b"%d\n" % ((accepted + 1) * piece)
+        answer.close()
+
+
 def test_commands_are_limited_in_number(one):
     with boxed(one) as box:
         answers = [started(box, "exec sleep 100")[0] for _ in range(32)]

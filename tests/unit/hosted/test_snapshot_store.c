@@ -56,6 +56,8 @@ open_with(const char *parent, uint64_t keep_ms, uint64_t most, uint64_t count)
 		.max_bytes = 2 * most,
 		.max_owner_bytes = most,
 		.max_owner_count = count,
+		.max_list_bytes = 2 * MIB,
+		.max_owner_list_bytes = MIB,
 	};
 	struct snapshot_store *s;
 	struct remit_error err;
@@ -425,6 +427,78 @@ incomplete_snapshot_of_a_killed_server_is_removed(void **state)
 	snapshot_store_free(s);
 }
 
+/* Adds directories until an error, at most `most`. Returns how many. */
+static int
+add_directories(struct snapshot_writer *w, int most, struct remit_error *err)
+{
+	int count = 0;
+	char name[64];
+
+	do
+		snprintf(name, sizeof(name), "a directory with number %d",
+			 count);
+	while (count < most &&
+	       snapshot_add_directory(w, name, &plain, err) == 0 && ++count);
+	return count;
+}
+
+static void
+lists_of_files_in_memory_are_limited_for_each_owner(void **state)
+{
+	const struct snapshot_store_options opt = {
+		.parent = *state,
+		.max_list_bytes = 100,
+		.max_owner_list_bytes = 100,
+	};
+	struct snapshot_store *s = open_store(state);
+	struct snapshot_info info = stored(s, "a", "x", "y");
+	const int most = 100000;
+	struct snapshot_writer *w[2];
+	struct snapshot_reader *r;
+	struct remit_error err;
+	int count;
+
+	assert_int_equal(snapshot_writer_open(&w[0], s, "a", &err), 0);
+	assert_int_equal(snapshot_writer_open(&w[1], s, "a", &err), 0);
+	count = add_directories(w[0], most, &err);
+	assert_in_range(count, 1000, most - 1);
+	assert_int_equal(err.code, REMIT_E_BUSY);
+	assert_non_null(strstr(err.message, "at the same time"));
+	assert_int_equal(add_directories(w[1], most, &err), 0);
+	/* Other owners are not affected. */
+	stored(s, "b", "x", "y");
+	/* All of it is returned. */
+	snapshot_writer_free(w[0]);
+	snapshot_writer_free(w[1]);
+	assert_int_equal(snapshot_reader_open(&r, s, "a", info.id, &err), 0);
+	assert_int_equal(snapshot_writer_open(&w[0], s, "a", &err), 0);
+	snapshot_reader_free(r);
+	assert_int_equal(add_directories(w[0], most, &err), count);
+	snapshot_writer_free(w[0]);
+	snapshot_store_free(s);
+	assert_int_equal(snapshot_store_open(&s, &opt, &err), 0);
+	assert_int_equal(snapshot_reader_open(&r, s, "a", info.id, &err), -1);
+	assert_int_equal(err.code, REMIT_E_BUSY);
+	snapshot_store_free(s);
+}
+
+static void
+store_with_files_that_cannot_be_counted_does_not_open(void **state)
+{
+	const struct snapshot_store_options opt = { .parent = *state };
+	struct snapshot_store *s = open_store(state);
+	char objects[512];
+	struct remit_error err;
+
+	stored(s, "a", "x", "y");
+	snapshot_store_free(s);
+	snprintf(objects, sizeof(objects), "%s", place(state, "a", "objects"));
+	assert_int_equal(rename(objects, place(state, "a", "moved")), 0);
+	close(open(objects, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(snapshot_store_open(&s, &opt, &err), -1);
+	assert_non_null(strstr(err.message, "count the files"));
+}
+
 static void
 expired_snapshot_is_not_found_and_is_swept(void **state)
 {
@@ -476,6 +550,8 @@ main(void)
 		EACH(missing_or_longer_object_is_an_error),
 		EACH(object_of_another_length_is_replaced_by_a_new_snapshot),
 		EACH(incomplete_snapshot_of_a_killed_server_is_removed),
+		EACH(lists_of_files_in_memory_are_limited_for_each_owner),
+		EACH(store_with_files_that_cannot_be_counted_does_not_open),
 		EACH(expired_snapshot_is_not_found_and_is_swept),
 		EACH(directory_has_one_server_and_one_writer),
 	};
