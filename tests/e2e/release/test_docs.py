@@ -256,6 +256,32 @@ def test_every_page_is_in_an_index():
     assert unlinked(DECISIONS / "README.md", DECISION_PAGES) == []
 
 
+def anchors(page: pathlib.Path) -> set[str]:
+    """The anchors of a page's headings, as web pages of repositories make them."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text())
+    titles = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"(?m)^#+ (.*)$", text))
+    return {re.sub(r"[^\w -]", "", title.lower().replace("`", "")).strip().replace(" ", "-") for title in titles}
+
+
+def broken_links(page: pathlib.Path) -> list[str]:
+    text = re.sub(r"(?ms)^```.*?^```$|`[^`]*`", "", page.read_text())
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(f"{page.relative_to(ROOT)}: {link}")
+    return broken
+
+
+def test_links_lead_to_a_file_and_a_heading():
+    pages = [ROOT / name for name in subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE).stdout.split()]
+    assert len(pages) > 100
+    assert [link for page in pages for link in broken_links(page)] == []
+
+
 def test_decisions_have_the_same_form():
     """A title that is also the file's name and the text of its link, why, what it costs, and no commands."""
     index = (DECISIONS / "README.md").read_text()
