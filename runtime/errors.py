@@ -96,6 +96,24 @@ def describe(exc, tb, name):
         return f"{name_of(type(exc))} <unprintable: {name_of(type(e))}>\n", ""
 
 
+def is_not_executable_here(path):
+    """Whether the mode of a file allows everything to its owner, but its file system does not allow execution.
+
+    Then nothing but an attempt to execute the file can have ended with EACCES: it could be read, changed and removed.
+    """
+    import os
+    import stat
+
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            return False
+        # access(2) considers the mount as well as the mode.
+        return os.access(os.path.dirname(path), os.W_OK | os.X_OK) and not os.access(path, os.X_OK)
+    except (OSError, ValueError):
+        return False
+
+
 def refused_path(exc):
     """Return records of the refused or missing path, if that ended the program."""
     try:
@@ -104,7 +122,8 @@ def refused_path(exc):
                 import os.path
 
                 path = os.path.abspath(os.fsdecode(exc.filename))
-                return ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
+                records = ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
+                return (*records, ("denied_execution", "1")) if is_not_executable_here(path) else records
             exc = exc.__cause__ or exc.__context__
     except BaseException:  # an exception class of the program may raise anything
         return ()

@@ -29,6 +29,8 @@ struct jail_directory {
 	const char *name;
 	const char *path; /* NULL: where the policy wants it */
 	unsigned mode;
+	bool has_programs; /* with workspace_execution, files in it can be
+			      executed */
 };
 
 extern const struct jail_directory jail_writable[JAIL_WRITABLE];

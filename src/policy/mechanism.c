@@ -116,6 +116,10 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.sentence = "the keeper passes on no more than this between "
 			    "the code and its tools",
 	},
+	[MECH_NOEXEC_MOUNT] = {
+		.name = "noexec_mount",
+		.sentence = "the kernel neither executes a file of the writable file system nor maps one as code",
+	},
 };
 
 int

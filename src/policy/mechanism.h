@@ -35,6 +35,7 @@ enum mechanism {
 	MECH_PROXY,
 	MECH_CPU_CLOCK,
 	MECH_BRIDGE,
+	MECH_NOEXEC_MOUNT,
 	MECH_COUNT,
 };
 

@@ -127,6 +127,7 @@ struct policy {
 	uint64_t package_bytes;
 	uint64_t package_time_ms;
 	bool subprocess_execution;
+	bool workspace_execution;
 	bool env_var_access;
 	struct list env; /* "NAME=VALUE" */
 

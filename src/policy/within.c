@@ -56,6 +56,8 @@ static const struct {
 	[F_PACKAGE_BYTES] = { DIR_UP, HARMLESS },
 	[F_PACKAGE_TIME] = { DIR_UP, HARMLESS },
 	[F_SUBPROCESS_EXECUTION] = { DIR_UP, HARMLESS },
+	/* The kernel then parses programs that the code made. */
+	[F_WORKSPACE_EXECUTION] = { DIR_UP, NEEDS_POLICY },
 	[F_ENV_VAR_ACCESS] = { DIR_UP, NEEDS_POLICY },
 	[F_ENV] = { DIR_ANY, HARMLESS },
 	[F_TIMEOUT] = { DIR_UP, HARMLESS },

@@ -49,6 +49,7 @@ WITNESSES = {
     "rlimit_fsize": "rs6_one_large_file",
     "tmpfs_size": "rs6_fill_writable_mounts",
     "tmpfs_inodes": "rs8_many_empty_files",
+    "noexec_mount": "pr17_execute_in_workspace",
     "affinity": "rs17_more_processors",
     "timer": "rs1_sleep_forever",
     "capture": "rs10_flood_stdout",

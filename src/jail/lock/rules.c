@@ -154,9 +154,14 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 		return 0;
 	}
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
+		uint64_t exec =
+			b->plan->runs_workspace && jail_writable[i].has_programs
+				? LL_FS_EXECUTE
+				: 0;
+
 		*detail = 1001 + (uint32_t)i;
 		if (allow_path(ruleset, jail_writable_path(b->plan, i),
-			       RULE_WRITE, handled) < 0)
+			       RULE_WRITE | exec, handled) < 0)
 			return -1;
 	}
 	return 0;

@@ -26,9 +26,11 @@
 #include "policy/rules/path_rule.h"
 
 const struct jail_directory jail_writable[JAIL_WRITABLE] = {
-	{ "workspace", NULL, 0755 },
-	{ "tmp", "/tmp", 01777 },
-	{ "shm", "/dev/shm", 01777 },
+	{ "workspace", NULL, 0755, true },
+	/* Compilers, build tools and tests run what they have made in it. */
+	{ "tmp", "/tmp", 01777, true },
+	/* Nothing runs programs in shared memory, and containers forbid it. */
+	{ "shm", "/dev/shm", 01777, false },
 };
 
 const char *
@@ -361,6 +363,32 @@ copy_writable(const struct blueprint *b, int slot, uint32_t *detail)
 	return copy_end(slot);
 }
 
+/* Whether files of this writable directory can be executed. */
+static bool
+runs_programs(const struct plan *plan, int i)
+{
+	if (!plan_keeps(plan, MECH(NOEXEC_MOUNT)))
+		return true;
+	return plan->runs_workspace && jail_writable[i].has_programs;
+}
+
+/* Returns a mount of one of the tmpfs's directories, not placed anywhere yet.
+   It has the flags of the tmpfs: nosuid, nodev and noexec. */
+static int
+clone_writable(const struct blueprint *b, int fs, int i)
+{
+	struct mount_attr exec = { .attr_clr = MOUNT_ATTR_NOEXEC };
+	own_fd int fd = open_tree(fs, jail_writable[i].name,
+				  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (runs_programs(b->plan, i) &&
+	    mount_setattr(fd, "", AT_EMPTY_PATH, &exec, sizeof(exec)) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
 /*
  * One tmpfs contains everything that can be written, so that its limits apply
  * to all of it together. Its directories are mounted at three places. The tmpfs
@@ -384,8 +412,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 		return -1;
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
-		clones[i] = open_tree(fs, jail_writable[i].name,
-				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		clones[i] = clone_writable(b, fs, i);
 		if (clones[i] < 0)
 			return -1;
 	}

@@ -123,6 +123,8 @@ parse_denied(struct claim *c, const struct record *r)
 	else if (!strcmp(r->key, "denied_errno") &&
 		 number_parse(&number, r->value) == 0 && number <= INT32_MAX)
 		c->denied_errno = (int)number;
+	else if (!strcmp(r->key, "denied_execution"))
+		c->denied_execution = true;
 }
 
 static void

@@ -27,6 +27,7 @@ struct claim {
 	bool incomplete;
 	char *denied_path; /* the path that the error is about, or NULL */
 	int denied_errno;
+	bool denied_execution; /* the path could be read, but not executed */
 	/* the top-level name of a missing module, or NULL */
 	char *missing_module;
 };

@@ -450,6 +450,37 @@ denial_path_reason(const char *path, const struct plan *plan)
 	return NULL;
 }
 
+/* Whether files of this writable directory can be executed if the policy has
+   workspace_execution. */
+static bool
+may_have_programs(const struct plan *plan, const char *path)
+{
+	for (int i = 0; i < JAIL_WRITABLE; i++)
+		if (jail_writable[i].has_programs &&
+		    path_lies_in(path, jail_writable_path(plan, i)))
+			return true;
+	return path_rule_inside(plan->policy, path);
+}
+
+bool
+denial_of_execution(struct denial *out, const char *path, int error,
+		    const struct plan *plan)
+{
+	*out = (struct denial){
+		.kind = DENIAL_PATH,
+		.error = error_name(error),
+		.field = F_WORKSPACE_EXECUTION,
+	};
+	/* Without subprocess_execution the filter refuses the call before the
+	   kernel looks at the file, and reports that itself. */
+	if (plan->tier != TIER_LOCAL || plan->runs_workspace ||
+	    !plan->policy->subprocess_execution || error != EACCES ||
+	    mount_of(plan, path) || !may_have_programs(plan, path))
+		return false;
+	snprintf(out->text, sizeof(out->text), "%s", path);
+	return true;
+}
+
 bool
 denial_of_path(struct denial *out, const char *path, int error,
 	       const struct plan *plan)

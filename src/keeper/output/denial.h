@@ -73,6 +73,13 @@ void denial_of_notice(struct denial *out, const struct notice *n,
  */
 bool denial_of_path(struct denial *out, const char *path, int error,
 		    const struct plan *plan) must_check;
+/*
+ * Describes a file of a writable directory that the code could not execute with
+ * this error, although its mode allows that. Returns false if
+ * workspace_execution would not allow it, or does so already.
+ */
+bool denial_of_execution(struct denial *out, const char *path, int error,
+			 const struct plan *plan) must_check;
 /* Returns why a jail does not have a path that no policy can add, and what to
    do instead; NULL for other paths. */
 const char *denial_path_reason(const char *path, const struct plan *plan);

@@ -145,7 +145,11 @@ note_path(struct session *s)
 	const char *reason;
 	struct denial d;
 
-	if (!c->denied_path || !s->pool ||
+	if (!c->denied_path || !s->pool)
+		return;
+	if (!(c->denied_execution &&
+	      denial_of_execution(&d, c->denied_path, c->denied_errno,
+				  &s->pool->plan)) &&
 	    !denial_of_path(&d, c->denied_path, c->denied_errno,
 			    &s->pool->plan))
 		return;

@@ -330,6 +330,15 @@ const struct field fields[FIELD_TOTAL] = {
 			    "always allowed",
 		.kept = JAILED(MECH(SECCOMP) | MECH(LANDLOCK)),
 	},
+	[F_WORKSPACE_EXECUTION] = {
+		.name = "workspace_execution",
+		.short_name = "workspace-exec",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, workspace_execution),
+		.fallback = "false",
+		.sentence = "the code may also execute and load files in its workspace and in /tmp, such as scripts it wrote and programs it compiled; requires subprocess_execution",
+		.kept = SPACED(MECH(NOEXEC_MOUNT) | MECH(LANDLOCK), 0),
+	},
 	[F_ENV_VAR_ACCESS] = {
 		.name = "env_var_access",
 		.short_name = "env-access",

@@ -194,8 +194,17 @@ add_network(struct buf *out, const struct instructions *in)
 static int
 add_processes(struct buf *out, const struct instructions *in)
 {
+	if (in->plan->runs_workspace)
+		return buf_addf(out, "- Other programs can be started, also "
+				     "those written or compiled here.\n");
 	if (policy_of(in)->subprocess_execution)
-		return buf_addf(out, "- Other programs can be started.\n");
+		return buf_addf(out, "- Other programs can be started.\n%s",
+				is_kept(in, F_WORKSPACE_EXECUTION)
+					? "- Files written here cannot be "
+					  "executed directly. Start scripts "
+					  "with their interpreter, as in `sh "
+					  "script.sh`.\n"
+					: "");
 	return is_kept(in, F_SUBPROCESS_EXECUTION)
 		       ? buf_addf(out, "- No other program can be started; "
 				       "threads can.\n")

@@ -69,15 +69,35 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 	if (d->policy->subprocess_execution) {
 		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
 		d->plan->limits.many_processes = true;
-		/* Code must not execute a program that it wrote itself: the
-		   workspace is noexec, and memory files are noexec or refused
-		   (jail_fill_params()). */
+		/* Code must not execute a program that it wrote itself unless
+		   workspace_execution grants that: the workspace is noexec, and
+		   memory files are noexec or refused (jail_fill_params()). */
 		plan_grant(d, "only programs of the runtime, /usr/bin and "
 			      "/usr/local/bin");
 		return 0;
 	}
 	plan_note_kept(d, MECH(SECCOMP));
 	plan_note_kept(d, MECH(LANDLOCK));
+	return 0;
+}
+
+static int
+decide_workspace_execution(struct decision *d, struct remit_error *err)
+{
+	if (!d->policy->workspace_execution) {
+		plan_note_kept(d, MECH(NOEXEC_MOUNT));
+		plan_note_kept(d, MECH(LANDLOCK));
+		return 0;
+	}
+	if (!d->policy->subprocess_execution)
+		return fail_refused(err, d->field->name,
+				    "Leave it off, or grant both with "
+				    "--subprocess --workspace-exec.",
+				    "the code may not start any program: "
+				    "subprocess_execution is off");
+	d->plan->runs_workspace = true;
+	plan_grant(d, "also files that the code wrote in its workspace and "
+		      "/tmp; none of them has setuid rights");
 	return 0;
 }
 
@@ -321,6 +341,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_PACKAGE_INSTALLATION] = decide_installation,
 	[F_PACKAGES] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
+	[F_WORKSPACE_EXECUTION] = decide_workspace_execution,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
 	[F_TIMEOUT] = decide_timeout,
 	[F_CPU_SECONDS] = decide_cpu,

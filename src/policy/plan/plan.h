@@ -102,9 +102,11 @@ struct plan {
 	uint64_t disk_share_bytes; /* share of memory_bytes for files; 0: no
 				      limit */
 	bool memfd_noexec;
-	bool exports;	   /* the keeper must be able to read the workspace */
-	int write_roots;   /* directories of mode rw */
-	bool has_direct;   /* some directory has no limits */
+	bool runs_workspace; /* files of the workspace and /tmp can be
+				executed */
+	bool exports;	     /* the keeper must be able to read the workspace */
+	int write_roots;     /* directories of mode rw */
+	bool has_direct;     /* some directory has no limits */
 	bool shares_paths; /* it has directories of the host without an overlay,
 			      and so sockets that are files there */
 	bool session;	   /* more cells may follow */

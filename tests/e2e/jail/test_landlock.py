@@ -104,6 +104,7 @@ def test_landlock_result_names_mechanism_of_each_field(inside, covers):
     "flags,field",
     [
         (("--subprocess",), "subprocess_execution"),
+        (("--workspace-exec",), "workspace_execution"),
         (("--mount", "/usr/share:/data"), "mounts"),
         (("--disk", "1M"), "disk_bytes"),
         (("--files", "100"), "files"),

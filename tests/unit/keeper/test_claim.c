@@ -63,6 +63,12 @@ refused_path_is_kept_with_its_error(void **state)
 			 0);
 	assert_string_equal(c.denied_path, "/a");
 	assert_int_equal(c.denied_errno, 13);
+	assert_false(c.denied_execution);
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0denied_execution\0"
+				     "1\0")),
+			 0);
+	assert_true(c.denied_execution);
 	assert_int_equal(parse(claim_parse_ended, &c,
 			       BYTES("kind\0error\0denied_errno\0"
 				     "-1\0denied_errno\09999999999\0")),

@@ -267,6 +267,48 @@ missing_file_in_a_root_is_not_a_denial(void **state)
 }
 
 static void
+program_of_the_workspace_needs_its_field(void **state)
+{
+	static const char *const programs[] = { "/workspace/a.sh", "/tmp/x/a",
+						"/mnt/data/a.sh" };
+	/* Folders of the host and shared memory are never executable. */
+	static const char *const others[] = { "/workspace/x/a",
+					      "/dev/shm/a",
+					      "/mnt/data/x/a",
+					      "/usr/bin/a",
+					      "/data/a",
+					      "a.sh",
+					      "" };
+	struct policy p = policy;
+	struct plan with = plan, bare, granted;
+	struct denial d;
+
+	(void)state;
+	with.policy = &p;
+	p.subprocess_execution = true;
+	bare = granted = with;
+	bare.tier = TIER_LANDLOCK;
+	granted.runs_workspace = true;
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		assert_true(
+			denial_of_execution(&d, programs[i], EACCES, &with));
+		assert_int_equal(d.field, F_WORKSPACE_EXECUTION);
+		assert_string_equal(d.text, programs[i]);
+		assert_string_equal(d.error, "EACCES");
+		assert_false(
+			denial_of_execution(&d, programs[i], ENOENT, &with));
+		assert_false(
+			denial_of_execution(&d, programs[i], EACCES, &plan));
+		assert_false(
+			denial_of_execution(&d, programs[i], EACCES, &bare));
+		assert_false(
+			denial_of_execution(&d, programs[i], EACCES, &granted));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(denial_of_execution(&d, others[i], EACCES, &with));
+}
+
+static void
 read_only_path_needs_a_write_root(void **state)
 {
 	struct denial d;
@@ -309,6 +351,7 @@ main(void)
 		cmocka_unit_test(path_outside_all_roots_needs_a_read_root),
 		cmocka_unit_test(path_that_no_jail_has_is_explained),
 		cmocka_unit_test(missing_file_in_a_root_is_not_a_denial),
+		cmocka_unit_test(program_of_the_workspace_needs_its_field),
 		cmocka_unit_test(read_only_path_needs_a_write_root),
 		cmocka_unit_test(long_path_is_cut),
 	};

@@ -103,7 +103,7 @@ landlock_tier_has_no_namespace_and_no_private_file_system(void **state)
 {
 	uint64_t missing = MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
 			   MECH(TMPFS_SIZE) | MECH(TMPFS_INODES) |
-			   MECH(OVERLAY) | MECH(COMMIT);
+			   MECH(OVERLAY) | MECH(COMMIT) | MECH(NOEXEC_MOUNT);
 
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
@@ -113,7 +113,7 @@ landlock_tier_has_no_namespace_and_no_private_file_system(void **state)
 		if (!fields[i].setting && i != F_DISK_BYTES && i != F_FILES &&
 		    i != F_COMMIT_NAMES && i != F_NETWORK_ALLOW &&
 		    i != F_CREDENTIALS && i != F_BRANCHES && i != F_WORKSPACE &&
-		    i != F_WORKSPACE_ALIASES)
+		    i != F_WORKSPACE_ALIASES && i != F_WORKSPACE_EXECUTION)
 			assert_int_not_equal(kept, 0);
 	}
 }

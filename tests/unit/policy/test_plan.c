@@ -36,6 +36,7 @@ default_policy_is_enforced_by_every_mechanism_of_a_full_host(void **state)
 						  MECH(NETWORK_NAMESPACE) |
 						  MECH(SECCOMP) },
 		{ F_SUBPROCESS_EXECUTION, MECH(SECCOMP) | MECH(LANDLOCK) },
+		{ F_WORKSPACE_EXECUTION, MECH(NOEXEC_MOUNT) | MECH(LANDLOCK) },
 		{ F_ENV_VAR_ACCESS, MECH(EMPTY_ENVIRONMENT) },
 		{ F_ENV, MECH(EMPTY_ENVIRONMENT) },
 		{ F_TIMEOUT, MECH(TIMER) },
@@ -386,6 +387,32 @@ field_that_the_policy_allows_is_granted(void **state)
 }
 
 static void
+workspace_execution_needs_subprocesses_and_a_private_file_system(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 4; n++) {
+		own(trial) struct trial t = ordinary();
+
+		t.policy.subprocess_execution = n & 1;
+		t.policy.workspace_execution = n & 2;
+		if (n == 2) {
+			refused(&t, "workspace_execution",
+				"subprocess_execution is off");
+			assert_non_null(strstr(
+				t.err.remedy, "--subprocess --workspace-exec"));
+			continue;
+		}
+		accepted(&t);
+		assert_int_equal(t.plan.runs_workspace, n == 3);
+		if (n == 3)
+			granted(&t, F_WORKSPACE_EXECUTION);
+		else
+			kept_by(&t, F_WORKSPACE_EXECUTION,
+				MECH(NOEXEC_MOUNT) | MECH(LANDLOCK));
+	}
+}
+
+static void
 the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 {
 	(void)state;
@@ -624,7 +651,7 @@ unsafe_tier_lists_what_it_does_not_enforce(void **state)
 	}
 	assert_int_equal(enforced, ARRAY_LEN(kept));
 	/* All other promises of a jail are not enforced. */
-	assert_int_equal(not_enforced, 23);
+	assert_int_equal(not_enforced, 24);
 }
 
 /* ---- exports ---- */
@@ -887,6 +914,8 @@ main(void)
 		cmocka_unit_test(unlimited_field_leaves_its_limits_unset),
 		cmocka_unit_test(unlimited_is_granted_in_the_unsafe_tier_too),
 		cmocka_unit_test(field_that_the_policy_allows_is_granted),
+		cmocka_unit_test(
+			workspace_execution_needs_subprocesses_and_a_private_file_system),
 		cmocka_unit_test(
 			the_filter_has_a_bit_for_each_grant_and_for_strict_memory),
 		cmocka_unit_test(

@@ -109,6 +109,8 @@ each_kind_of_field_has_its_direction(void **state)
 			"\"/b\"}]}");
 	assert_narrower("subprocess_execution", "{}",
 			"{\"subprocess_execution\": true}");
+	assert_narrower("workspace_execution", "{}",
+			"{\"workspace_execution\": true}");
 	assert_narrower("package_installation", "{}",
 			"{\"package_installation\": true}");
 	assert_narrower("blocked_imports",
@@ -153,6 +155,7 @@ field_that_grants_host_resources_is_not_harmless(void **state)
 		"{\"mounts\": [{\"host\": \"/a\", \"jail\": \"/b\"}]}",
 		"{\"network_access\": \"host\"}",
 		"{\"env_var_access\": true}",
+		"{\"workspace_execution\": true}",
 		"{\"python\": \"/bin/sh\"}",
 	};
 
