@@ -4,7 +4,7 @@ MESON = /usr/bin/env meson
 BUILD = build
 PYTHON = /usr/bin/python3
 
-.PHONY: all writable setup demo test soak guest bench lint format install deb wheel clean
+.PHONY: all writable setup demo test soak guest cpython bench lint format install deb wheel clean
 
 # The command, the library and the man pages, without what only tests need.
 all: $(BUILD)/build.ninja
@@ -51,6 +51,10 @@ guest: setup all
 		$(MESON) setup build-holes -Dholes=true >/dev/null
 	@ninja -C build-holes --quiet
 	@$(PYTHON) tests/guest/guest.py full
+
+# CPython's own tests, outside and in a jail, in bare roots of two Debian releases.
+cpython: setup
+	@$(PYTHON) tests/cpython.py
 
 # Measures start time, throughput and memory, and compares them with the peers that
 # are installed.
