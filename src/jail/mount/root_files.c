@@ -50,6 +50,17 @@ static const struct {
 	{ "/etc/hosts", "127.0.0.1 localhost remit\n::1 localhost\n" },
 	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\n"
 				"hosts: files dns\n" },
+	/* Programs look up the ports and protocols that they know by name. */
+	{ "/etc/protocols", "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\n"
+			    "ipv6 41 IPv6\nipv6-icmp 58 IPv6-ICMP\n" },
+	{ "/etc/services",
+	  "echo 7/tcp\necho 7/udp\ndaytime 13/tcp\ndaytime 13/udp\n"
+	  "ftp 21/tcp\nssh 22/tcp\ntelnet 23/tcp\nsmtp 25/tcp\n"
+	  "domain 53/tcp\ndomain 53/udp\nhttp 80/tcp www\npop3 110/tcp\n"
+	  "ntp 123/udp\nimap2 143/tcp imap\nldap 389/tcp\nhttps 443/tcp\n"
+	  "https 443/udp\nsubmission 587/tcp\nldaps 636/tcp\n"
+	  "imaps 993/tcp\npop3s 995/tcp\nmysql 3306/tcp\n"
+	  "postgresql 5432/tcp\n" },
 };
 
 /* Libraries look up the names of 0 and of 65534, which the kernel shows for

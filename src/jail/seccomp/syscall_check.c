@@ -367,6 +367,7 @@ static const struct clause fcntl_commands[] = {
 	ALLOW_IF(INT(1, F_OFD_SETLK)),
 	ALLOW_IF(INT(1, F_OFD_SETLKW)),
 	ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+	ALLOW_IF(INT(1, F_GETPIPE_SZ)),
 };
 
 const struct check check_fcntl = CHECK(fcntl_commands, REFUSE(EPERM));
@@ -382,6 +383,7 @@ static const struct clause fcntl_commands_strict[] = {
 	ALLOW_IF(INT(1, F_GETLK)),
 	ALLOW_IF(INT(1, F_OFD_GETLK)),
 	ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+	ALLOW_IF(INT(1, F_GETPIPE_SZ)),
 };
 
 const struct check check_fcntl_strict =
@@ -581,27 +583,42 @@ const struct check check_bind = CHECK(bind_internet, REFUSE(EINVAL));
  */
 #define OPTION(level, name) ALLOW_IF(INT(1, level), INT(2, name))
 
+/* glibc's resolver gives up on a name server without IP_RECVERR and
+   IPV6_RECVERR. */
+#define SOCKET_OPTIONS                                                        \
+	OPTION(SOL_SOCKET, SO_REUSEADDR), OPTION(SOL_SOCKET, SO_BROADCAST),   \
+		OPTION(SOL_SOCKET, SO_SNDBUF), OPTION(SOL_SOCKET, SO_RCVBUF), \
+		OPTION(SOL_SOCKET, SO_KEEPALIVE),                             \
+		OPTION(SOL_SOCKET, SO_LINGER),                                \
+		OPTION(SOL_SOCKET, SO_RCVTIMEO),                              \
+		OPTION(SOL_SOCKET, SO_SNDTIMEO),                              \
+		OPTION(IPPROTO_TCP, TCP_NODELAY),                             \
+		OPTION(IPPROTO_TCP, TCP_KEEPIDLE),                            \
+		OPTION(IPPROTO_TCP, TCP_KEEPINTVL),                           \
+		OPTION(IPPROTO_TCP, TCP_KEEPCNT),                             \
+		OPTION(IPPROTO_TCP, TCP_DEFER_ACCEPT),                        \
+		OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),                        \
+		OPTION(IPPROTO_IP, IP_TOS), OPTION(IPPROTO_IP, IP_RECVERR),   \
+		OPTION(IPPROTO_IPV6, IPV6_RECVERR),                           \
+		OPTION(IPPROTO_IPV6, IPV6_V6ONLY)
+
 static const struct clause socket_options[] = {
-	OPTION(SOL_SOCKET, SO_REUSEADDR),
-	OPTION(SOL_SOCKET, SO_BROADCAST),
-	OPTION(SOL_SOCKET, SO_SNDBUF),
-	OPTION(SOL_SOCKET, SO_RCVBUF),
-	OPTION(SOL_SOCKET, SO_KEEPALIVE),
-	OPTION(SOL_SOCKET, SO_LINGER),
-	OPTION(SOL_SOCKET, SO_RCVTIMEO),
-	OPTION(SOL_SOCKET, SO_SNDTIMEO),
-	OPTION(IPPROTO_TCP, TCP_NODELAY),
-	OPTION(IPPROTO_TCP, TCP_KEEPIDLE),
-	OPTION(IPPROTO_TCP, TCP_KEEPINTVL),
-	OPTION(IPPROTO_TCP, TCP_KEEPCNT),
-	OPTION(IPPROTO_TCP, TCP_DEFER_ACCEPT),
-	OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
-	OPTION(IPPROTO_IP, IP_TOS),
-	/* glibc's resolver gives up on a name server if these two options
-	   fail. */
-	OPTION(IPPROTO_IP, IP_RECVERR),
-	OPTION(IPPROTO_IPV6, IPV6_RECVERR),
-	OPTION(IPPROTO_IPV6, IPV6_V6ONLY),
+	SOCKET_OPTIONS,
+};
+
+/*
+ * In a network that only the jail has. SO_REUSEPORT lets processes of one user
+ * share a port, and on the host these could be the user's other processes. The
+ * others make the kernel deliver what it knows of a datagram (RFC 3542).
+ */
+static const struct clause socket_options_private[] = {
+	SOCKET_OPTIONS,
+	OPTION(SOL_SOCKET, SO_REUSEPORT),
+	OPTION(IPPROTO_IPV6, IPV6_RECVPKTINFO),
+	OPTION(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
+	OPTION(IPPROTO_IPV6, IPV6_RECVTCLASS),
 };
 
 const struct check check_setsockopt = CHECK(socket_options, REFUSE(EPERM));
+const struct check check_setsockopt_private =
+	CHECK(socket_options_private, REFUSE(EPERM));

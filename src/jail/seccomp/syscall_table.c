@@ -83,6 +83,7 @@ static const struct call unix_calls[] = {
 
 static const struct call unix_network_calls[] = {
 	{ "socket", .check = &check_socket_unix_network },
+	{ "setsockopt", .check = &check_setsockopt_private },
 	CALLS_END,
 };
 

@@ -213,5 +213,6 @@ extern const struct check check_socket_keeper;
 extern const struct check check_socket_keeper_network;
 extern const struct check check_bind;
 extern const struct check check_setsockopt;
+extern const struct check check_setsockopt_private;
 
 #endif

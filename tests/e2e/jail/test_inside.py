@@ -194,6 +194,25 @@ def test_users_that_libraries_look_up_have_names(remit):
     assert remit.json(code)["stdout"] == "['root', 'remit', 'nobody'] ['root', 'remit', 'nogroup']\n3 3 remit\n"
 
 
+def test_ports_and_protocols_have_names(remit):
+    code = (
+        "import socket\n"
+        "print([socket.getservbyname(name) for name in ('http', 'https', 'domain')], socket.getservbyport(53, 'udp'), socket.getprotobyname('udp'))\n"
+        "print(socket.getaddrinfo('127.0.0.1', 'http', type=socket.SOCK_STREAM)[0][4])"
+    )
+    assert remit.json(code)["stdout"] == "[80, 443, 53] domain 17\n('127.0.0.1', 80)\n"
+
+
+def test_questions_about_pipes_and_scheduling_are_answered(remit):
+    code = (
+        "import fcntl, os\n"
+        "print(fcntl.fcntl(os.pipe()[0], 1032), os.sched_rr_get_interval(0) >= 0)\n"
+        "try: fcntl.fcntl(os.pipe()[0], 1031, 1 << 20)\n"
+        "except PermissionError: print('the size cannot be set')"
+    )
+    assert remit.json(code)["stdout"] == "65536 True\nthe size cannot be set\n"
+
+
 def test_programs_of_the_shell_neither_fail_nor_warn(remit):
     """They continue if a call is missing. If it is forbidden, they fail or warn."""
     script = (

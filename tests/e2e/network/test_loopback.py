@@ -67,6 +67,27 @@ def test_a_program_serves_another_program(remit, flags):
     assert printed(remit.json(code, *flags, *more)) == "b'served'\n"
 
 
+SHARE = """
+import socket
+servers = [socket.create_server(("127.0.0.1", 8000), reuse_port=True) for _ in range(2)]
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as a, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as b:
+    for option in (socket.IPV6_RECVPKTINFO, socket.IPV6_RECVHOPLIMIT, socket.IPV6_RECVTCLASS):
+        a.setsockopt(socket.IPPROTO_IPV6, option, 1)
+    a.bind(("::1", 0)); b.sendto(b"datagram", a.getsockname())
+    print(sorted(kind for _, kind, _ in a.recvmsg(100, 1000)[1]))
+"""
+
+
+def test_programs_share_a_port_and_read_what_came_with_a_datagram(remit, flags, keeper):
+    """Only with programs, whose networks are all private: a port of the host could belong to the user's other processes."""
+    more = ["--subprocess"] + ([] if remit.by_root else ["--cpu-fallback", "per_process"])
+    kinds = f"{sorted([socket.IPV6_PKTINFO, socket.IPV6_HOPLIMIT, socket.IPV6_TCLASS])}\n"
+    assert printed(remit.json(SHARE, *flags, *more)) == kinds
+    if not remit.by_root:  # for root, programs do not start warm
+        assert printed(keeper.warm(SHARE, *flags, *more)) == kinds
+    assert remit.json(SHARE, *flags)["error"]["name"] == "PermissionError"
+
+
 OUT = (
     TRY
     + """

@@ -450,12 +450,13 @@ direct_reads_are_refused(void **state)
 }
 
 static void
-fcntl_allows_only_twelve_commands(void **state)
+fcntl_allows_only_thirteen_commands(void **state)
 {
 	static const uint64_t allowed[] = {
-		F_DUPFD,     F_GETFD,	  F_SETFD,	F_GETFL,
-		F_SETFL,     F_GETLK,	  F_SETLK,	F_SETLKW,
-		F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_DUPFD_CLOEXEC,
+		F_DUPFD,      F_GETFD,	   F_SETFD,	 F_GETFL,
+		F_SETFL,      F_GETLK,	   F_SETLK,	 F_SETLKW,
+		F_OFD_GETLK,  F_OFD_SETLK, F_OFD_SETLKW, F_DUPFD_CLOEXEC,
+		F_GETPIPE_SZ,
 	};
 
 	(void)state;
@@ -770,7 +771,7 @@ main(void)
 		cmocka_unit_test(mmap_refuses_pages_that_no_limit_counts),
 		cmocka_unit_test(memfd_gets_no_huge_pages),
 		cmocka_unit_test(direct_reads_are_refused),
-		cmocka_unit_test(fcntl_allows_only_twelve_commands),
+		cmocka_unit_test(fcntl_allows_only_thirteen_commands),
 		cmocka_unit_test(ioctl_allows_only_seven_requests),
 		cmocka_unit_test(ioctl_of_programs_allows_terminals),
 		cmocka_unit_test(ioctl_ignores_the_high_bits_of_a_request),

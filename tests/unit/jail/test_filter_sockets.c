@@ -156,6 +156,34 @@ setsockopt_allows_only_plain_options_with_network(void **state)
 	expect(FILTER_NETWORK, "setsockopt", REFUSE(EPERM), 3, 6, 31); /* ULP */
 }
 
+/* SO_REUSEPORT is 15 of the socket level. 49, 51 and 66 of IPv6 deliver what
+   the kernel knows of a datagram. Without a private network, a port could be
+   shared with the user's other processes. */
+static void
+setsockopt_allows_shared_ports_only_in_private_networks(void **state)
+{
+	static const uint64_t ipv6[] = { 49, 51, 66 };
+
+	(void)state;
+	for (int level = 0; level < 300; level++)
+		for (int option = 0; option < 120; option++) {
+			bool is_private = (level == 1 && option == 15) ||
+					  (level == 41 &&
+					   IS_ONE_OF((uint64_t)option, ipv6));
+			bool is_plain = is_plain_option(level, option);
+
+			expect(FILTER_LOCAL_NETWORK, "setsockopt",
+			       is_plain || is_private ? ALLOW : REFUSE(EPERM),
+			       3, (uint64_t)level, (uint64_t)option);
+			expect(FILTER_LOCAL, "setsockopt",
+			       is_plain ? ALLOW : REFUSE(EPERM), 3,
+			       (uint64_t)level, (uint64_t)option);
+			expect(FILTER_NETWORK | FILTER_SUBPROCESS, "setsockopt",
+			       is_plain ? ALLOW : REFUSE(EPERM), 3,
+			       (uint64_t)level, (uint64_t)option);
+		}
+}
+
 static void
 keeper_gets_internet_sockets_only_for_policies_with_network(void **state)
 {
@@ -261,6 +289,8 @@ main(void)
 		cmocka_unit_test(socketpair_allows_only_unix),
 		cmocka_unit_test(
 			setsockopt_allows_only_plain_options_with_network),
+		cmocka_unit_test(
+			setsockopt_allows_shared_ports_only_in_private_networks),
 		cmocka_unit_test(
 			keeper_gets_internet_sockets_only_for_policies_with_network),
 	};

@@ -68,8 +68,8 @@ static void
 strict_memory_refuses_record_locks(void **state)
 {
 	static const uint64_t always[] = {
-		F_DUPFD, F_GETFD, F_SETFD,     F_GETFL,
-		F_SETFL, F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC,
+		F_DUPFD, F_GETFD,     F_SETFD,	       F_GETFL,	     F_SETFL,
+		F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC, F_GETPIPE_SZ,
 	};
 	static const uint64_t locks[] = { F_SETLK, F_SETLKW, F_OFD_SETLK,
 					  F_OFD_SETLKW };
