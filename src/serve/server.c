@@ -295,6 +295,7 @@ int
 server_open(struct server *s, struct remit_error *err)
 {
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->commands_lock, NULL);
 	pthread_cond_init(&s->thread_ended, NULL);
 	s->signals = (struct source)SOURCE_INIT;
 	s->wake = (struct source)SOURCE_INIT;
@@ -461,6 +462,7 @@ server_free(struct server *s)
 	list_free(&s->origins);
 	metrics_free(&s->metrics);
 	pthread_cond_destroy(&s->thread_ended);
+	pthread_mutex_destroy(&s->commands_lock);
 	pthread_mutex_destroy(&s->lock);
 }
 

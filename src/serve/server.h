@@ -70,6 +70,9 @@ struct server {
 	pthread_cond_t thread_ended;
 	unsigned threads;
 	struct long_work *long_work; /* work that runs or waits, oldest first */
+	/* Commands of all sessions, latest first, and their receivers. */
+	pthread_mutex_t commands_lock;
+	struct command *commands;
 	struct exchange *pending;
 	struct source wake;
 	int wake_fd;

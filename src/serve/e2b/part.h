@@ -55,7 +55,6 @@ struct sandbox {
 	/* ---- protected by the lock of struct e2b ---- */
 	struct context *contexts;     /* oldest first; the first is "main" */
 	char running[HOSTED_ID_SIZE]; /* context of the running cell */
-	struct command *commands;     /* running */
 	struct watcher *watchers;     /* whose clients poll */
 	bool enforcement_sent;	      /* "enforcement" was in a result */
 	bool is_pausing;

@@ -56,7 +56,7 @@ post_start(struct exchange *x)
 			    "a sandbox here has one user, called user: "
 			    "programs cannot run as another");
 	else
-		command_start(x, sb, message);
+		e2b_command_start(x, sb, message);
 	sandbox_unref(sb);
 }
 
@@ -70,7 +70,7 @@ post_connect(struct exchange *x)
 		return;
 	reply_begin(x, 200, STREAM);
 	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
-	command_connect(x, sb, json_object_get(message, "process"));
+	e2b_command_connect(x, sb, json_object_get(message, "process"));
 	sandbox_unref(sb);
 }
 
@@ -84,22 +84,21 @@ post_list(struct exchange *x)
 	if (sb)
 		reply_json(x, 200,
 			   json_pack("{s:o}", "processes",
-				     command_list(x->server->e2b, sb)));
+				     e2b_command_list(x, sb)));
 	sandbox_unref(sb);
 }
 
-/* Returns the request's sandbox, and in *id the command. *id is 0 after it has
-   sent an error. */
+/* Returns the request's sandbox, and in *v the command. The id in *v is 0 after
+   it has sent an error. */
 static struct sandbox *
-find_command(struct exchange *x, uint32_t *id)
+find_command(struct exchange *x, struct command_view *v)
 {
 	struct sandbox *sb = e2b_find(x);
+	const json_t *selector = json_object_get(x->json, "process");
 
-	*id = sb ? command_find(x->server->e2b, sb,
-				json_object_get(x->json, "process"))
-		 : 0;
-	if (sb && !*id)
-		connect_fail(x, "not_found", NO_PROCESS);
+	if (!sb || e2b_command_find(x, sb, selector, v))
+		return sb;
+	connect_fail(x, "not_found", NO_PROCESS);
 	return sb;
 }
 
@@ -116,25 +115,26 @@ reply_done(struct exchange *x, int failed, const struct remit_error *err)
 static void
 post_signal(struct exchange *x)
 {
+	struct command_view v = { 0 };
 	struct remit_error err;
-	uint32_t id;
-	struct sandbox *sb = find_command(x, &id);
+	struct sandbox *sb = find_command(x, &v);
 
-	if (id)
-		reply_done(x,
-			   hosted_command_signal(sb->hosted, id, SIGKILL, &err),
-			   &err);
+	if (v.id)
+		reply_done(
+			x,
+			hosted_command_signal(sb->hosted, v.id, SIGKILL, &err),
+			&err);
 	sandbox_unref(sb);
 }
 
 /* ---- input ---- */
 
 static void
-send_input(struct exchange *x, struct sandbox *sb, uint32_t id)
+send_input(struct exchange *x, struct sandbox *sb, const struct command_view *v)
 {
 	const json_t *input = json_object_get(x->json, "input");
-	bool types = command_has_terminal(x->server->e2b, sb, id);
-	const json_t *text = json_object_get(input, types ? "pty" : "stdin");
+	const json_t *text =
+		json_object_get(input, v->has_terminal ? "pty" : "stdin");
 	own_mem char *bytes = NULL;
 	struct remit_error err;
 	size_t len = 0;
@@ -143,15 +143,15 @@ send_input(struct exchange *x, struct sandbox *sb, uint32_t id)
 	    base64_decode(json_string_value(text), json_string_length(text),
 			  &bytes, &len) < 0)
 		connect_fail(x, "invalid_argument",
-			     types ? "input.pty: must be base64"
-				   : "input.stdin: must be base64");
-	else if (!command_reads(x->server->e2b, sb, id, false))
+			     v->has_terminal ? "input.pty: must be base64"
+					     : "input.stdin: must be base64");
+	else if (!v->reads)
 		connect_fail(x, "failed_precondition",
 			     "this command reads no input: it was started "
 			     "without stdin, or its stdin is closed");
 	else
 		reply_done(x,
-			   len ? hosted_command_input(sb->hosted, id, bytes,
+			   len ? hosted_command_input(sb->hosted, v->id, bytes,
 						      len, &err)
 			       : 0,
 			   &err);
@@ -160,26 +160,26 @@ send_input(struct exchange *x, struct sandbox *sb, uint32_t id)
 static void
 post_input(struct exchange *x)
 {
-	uint32_t id;
-	struct sandbox *sb = find_command(x, &id);
+	struct command_view v = { 0 };
+	struct sandbox *sb = find_command(x, &v);
 
-	if (id)
-		send_input(x, sb, id);
+	if (v.id)
+		send_input(x, sb, &v);
 	sandbox_unref(sb);
 }
 
 static void
 post_close(struct exchange *x)
 {
+	struct command_view v = { 0 };
 	struct remit_error err;
-	uint32_t id;
-	struct sandbox *sb = find_command(x, &id);
+	struct sandbox *sb = find_command(x, &v);
 
-	if (id)
+	if (v.id)
 		reply_done(x,
-			   command_reads(x->server->e2b, sb, id, true)
-				   ? hosted_command_input(sb->hosted, id, "", 0,
-							  &err)
+			   command_close_input(x, sb->hosted, v.id)
+				   ? hosted_command_input(sb->hosted, v.id, "",
+							  0, &err)
 				   : 0,
 			   &err);
 	sandbox_unref(sb);
@@ -198,22 +198,22 @@ post_stream_input(struct exchange *x)
 static void
 post_update(struct exchange *x)
 {
+	struct command_view v = { 0 };
 	struct remit_error err;
 	unsigned columns, rows;
-	uint32_t id;
-	struct sandbox *sb = find_command(x, &id);
+	struct sandbox *sb = find_command(x, &v);
 
-	if (id && !command_has_terminal(x->server->e2b, sb, id))
+	if (v.id && !v.has_terminal)
 		connect_fail(x, "failed_precondition",
 			     "this command has no terminal");
-	else if (id && e2b_terminal_size(json_object_get(x->json, "pty"),
-					 &columns, &rows) < 0)
+	else if (v.id && e2b_terminal_size(json_object_get(x->json, "pty"),
+					   &columns, &rows) < 0)
 		connect_fail(x, "invalid_argument",
 			     "pty.size: cols and rows from 1 to 65535");
-	else if (id)
+	else if (v.id)
 		reply_done(x,
-			   hosted_command_resize(sb->hosted, id, columns, rows,
-						 &err),
+			   hosted_command_resize(sb->hosted, v.id, columns,
+						 rows, &err),
 			   &err);
 	sandbox_unref(sb);
 }
