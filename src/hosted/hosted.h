@@ -254,6 +254,9 @@ void hosted_drop(struct hosted *r);
 
 /* ---- commands: programs that run beside the cells ---- */
 
+/* Whether it was opened with `commands`. */
+bool hosted_has_commands(const struct hosted *r);
+
 /* The events of a command, called in a thread that all commands of the session
    share. */
 struct hosted_command_events {

@@ -259,6 +259,12 @@ hosted_commands_end(struct hosted *r)
 
 /* ---- for clients ---- */
 
+bool
+hosted_has_commands(const struct hosted *r)
+{
+	return r->opt.commands;
+}
+
 static struct hosted_commands *
 commands_of(struct hosted *r, struct remit_error *err)
 {

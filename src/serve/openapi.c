@@ -9,6 +9,9 @@
 
 /* ---- schemas of bodies and replies ---- */
 
+/* The columns or rows of a terminal. */
+#define SIDE "{\"type\":\"integer\",\"minimum\":1,\"maximum\":65535}"
+
 /* Tables of members, each with its JSON Schema. */
 static const struct openapi_shape shapes[] = {
 	{ "Error", .members = { { "error", REF("Fault"), true },
@@ -56,9 +59,33 @@ static const struct openapi_shape shapes[] = {
 	  .members = { { "policy", JSON_OBJECT_OR },
 		       { "tools", FEW_OF_OR(REF("Tool"), "256") },
 		       { "forkable", YES_NO_OR },
+		       { "commands", YES_NO_OR },
 		       { "timeout",
 			 "{\"type\":[\"number\",\"null\"],\"minimum\":1,"
 			 "\"maximum\":86400}" } } },
+	{ "NewCommand", .is_closed = true,
+	  .members = { { "argv",
+			 "{\"type\":\"array\",\"items\":" NAME
+			 ",\"minItems\":1,\"maxItems\":10000}",
+			 true },
+		       { "cwd", NAME_OR },
+		       { "env", "{\"type\":[\"object\",\"null\"],"
+				"\"additionalProperties\":" NAME
+				",\"propertyNames\":{\"pattern\":"
+				"\"^[^=\\u0000]+$\"},\"maxProperties\":1000}" },
+		       { "terminal",
+			 "{\"anyOf\":[" REF(
+				 "TerminalSize") ",{\"type\":\"null\"}]}" },
+		       { "stdin", YES_NO_OR },
+		       { "timeout", NUMBER_OR_WITH("\"minimum\":0.001,"
+						   "\"maximum\":86400") },
+		       { "stream", ONE_OF("\"ndjson\",\"sse\",null") } } },
+	{ "TerminalSize", .is_closed = true,
+	  .members = { { "columns", SIDE, true }, { "rows", SIDE, true } } },
+	{ "CommandInput", .is_closed = true, .either = { "text", "base64" },
+	  .members = { { "text", TEXT },
+		       { "base64", BASE64 },
+		       { "end", YES_NO } } },
 	{ "Explain", .members = { { "policy", JSON_OBJECT_OR } } },
 	{ "CallAnswer", .is_closed = true, .has_one = true,
 	  .members = { { "result", ANY }, { "error", NAME } } },
@@ -97,6 +124,10 @@ static const struct openapi_shape shapes[] = {
 		       { "waiting", COUNT, true },
 		       { "forkable", YES_NO, true },
 		       { "policy", OBJECT } } },
+	{ "Command", .members = { { "id", TEXT, true },
+				  { "pid", COUNT, true },
+				  { "argv", LIST_OF(TEXT), true },
+				  { "terminal", YES_NO, true } } },
 	{ "FileEntry",
 	  .members = { { "path", TEXT, true },
 		       { "type",
@@ -128,6 +159,7 @@ static const struct openapi_other others[] = {
 		  "Json") "},"
 			  "{\"type\":\"object\"," KEYS "," JSON_VALUES "}]}" },
 	{ "Sessions", LIST_OF(REF("Session")) },
+	{ "Commands", LIST_OF(REF("Command")) },
 	{ "Plan", OBJECT },
 	{ "Matrix", LIST_OF(OBJECT) },
 	{ "Status", OBJECT },

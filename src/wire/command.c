@@ -76,10 +76,10 @@ command_params_write(struct buf *out, const struct command_params *p)
 	return add_number(out, "timeout_ms", p->timeout_ms);
 }
 
-/* ---- the audit ---- */
+/* ---- the result ---- */
 
-static enum status
-status_of(const struct command_end *e)
+const char *
+command_end_status(const struct command_end *e)
 {
 	static const enum status by_kind[COMMAND_END_KINDS] = {
 		[COMMAND_EXITED] = STATUS_EXIT,
@@ -93,8 +93,9 @@ status_of(const struct command_end *e)
 		[COMMAND_GONE] = STATUS_INTERRUPTED,
 	};
 
-	return e->kind == COMMAND_EXITED && !e->value ? STATUS_OK
-						      : by_kind[e->kind];
+	if (e->kind == COMMAND_EXITED && !e->value)
+		return statuses[STATUS_OK].name;
+	return statuses[by_kind[e->kind]].name;
 }
 
 json_t *
@@ -108,12 +109,12 @@ command_result(const struct command_end *e, const char *id, const char *tier,
 		"{s:s, s:s, s:s, s:o, s:o, "
 		"s:{s:I, s:n, s:n, s:n, s:n, s:i, s:n}, "
 		"s:[], s:[], s:[], s:[], s:[s, s, s], s:[], s:i}",
-		"run_id", id, "status", statuses[status_of(e)].name, "tier",
-		tier, "exit_code",
-		exited ? json_integer(e->value) : json_null(), "signal",
-		killed ? json_integer(e->value) : json_null(), "usage",
-		"wall_ms", (json_int_t)wall_ms, "cpu_ms", "memory_peak_bytes",
-		"processes_peak", "network", "tool_calls", 0, "tool_wait_ms",
-		"denials", "artifacts", "changes", "installed", "reported",
-		"status", "exit_code", "signal", "calls", "calls_left_out", 0);
+		"run_id", id, "status", command_end_status(e), "tier", tier,
+		"exit_code", exited ? json_integer(e->value) : json_null(),
+		"signal", killed ? json_integer(e->value) : json_null(),
+		"usage", "wall_ms", (json_int_t)wall_ms, "cpu_ms",
+		"memory_peak_bytes", "processes_peak", "network", "tool_calls",
+		0, "tool_wait_ms", "denials", "artifacts", "changes",
+		"installed", "reported", "status", "exit_code", "signal",
+		"calls", "calls_left_out", 0);
 }

@@ -79,6 +79,8 @@ struct command_params {
 int command_params_write(struct buf *out,
 			 const struct command_params *p) must_check;
 
+/* The status of its result: "ok", "exit", "timeout" and so on. */
+const char *command_end_status(const struct command_end *e);
 /* The members of a result for the audit. Returns NULL if memory is
    exhausted. */
 json_t *command_result(const struct command_end *e, const char *id,

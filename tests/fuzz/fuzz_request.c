@@ -8,6 +8,7 @@
 #include "http/body.h"
 #include "http/route.h"
 #include "policy/within.h"
+#include "serve/native/command_request.h"
 
 /* The run's policy grants no more than the key's. */
 static void
@@ -43,6 +44,33 @@ try_request(enum request_kind kind, const char *text, size_t len)
 	else
 		check_policy(r, key);
 	request_free(r);
+}
+
+/* A program to start, its input, or the size of its terminal: whatever it is,
+   it is complete and within bounds, or refused with a reason. */
+static void
+try_command(const char *text, size_t len)
+{
+	json_auto_t *doc = json_loadb(
+		text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	own(command_request) struct command_request r = { 0 };
+	own(command_input) struct command_input in = { 0 };
+	struct remit_error err = { 0 };
+	unsigned columns, rows;
+
+	if (!doc)
+		return;
+	if (command_request_read(&r, doc, &err) == 0)
+		must(r.argv.count && r.stream != STREAM_NONE &&
+		     !r.params.columns == !r.params.rows &&
+		     r.params.columns <= UINT16_MAX);
+	else
+		must(err.message[0] && err.code == REMIT_E_INPUT);
+	if (command_input_read(&in, doc, &err) == 0)
+		must(in.bytes && in.len <= len);
+	if (command_size_read(&columns, &rows, doc, &err) == 0)
+		must(columns && rows && columns <= UINT16_MAX &&
+		     rows <= UINT16_MAX);
 }
 
 /* In one piece or byte by byte, the body and the remaining bytes are the same.
@@ -95,6 +123,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	switch (data[0]) {
 	case 'b':
 		try_body(text, size - 1);
+		break;
+	case 'c':
+		try_command(text, size - 1);
 		break;
 	case 'p':
 		try_path(text, size - 1);

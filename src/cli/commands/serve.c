@@ -495,10 +495,11 @@ add_tables(struct serve_call *c, const struct route *const *tables)
 static int
 run_server(struct serve_call *c, struct remit_error *err)
 {
-	static const struct route *const native[] = { native_info_routes,
-						      native_session_routes,
-						      native_file_routes,
-						      native_run_routes, NULL };
+	static const struct route *const native[] = {
+		native_info_routes,    native_session_routes,
+		native_command_routes, native_file_routes,
+		native_run_routes,     NULL
+	};
 	static const struct route *const others[] = { small_api_routes,
 						      mcp_routes, page_routes,
 						      NULL };

@@ -13,9 +13,8 @@
 
 /* ---- one event ---- */
 
-/* Sends an event and frees it. NULL (memory is exhausted) sends nothing. */
-static void
-send_event(struct delivery *dl, json_t *event)
+void
+delivery_send(struct exchange *x, enum request_stream stream, json_t *event)
 {
 	own_mem char *text =
 		event ? json_dumps(event,
@@ -25,7 +24,7 @@ send_event(struct delivery *dl, json_t *event)
 	const char *type = json_string_value(json_object_get(event, "type"));
 	int failed = !text;
 
-	if (!failed && dl->stream == STREAM_SSE)
+	if (!failed && stream == STREAM_SSE)
 		failed = buf_addf(&out, "event: %s\ndata: ", type) < 0 ||
 			 buf_add(&out, text, strlen(text)) < 0 ||
 			 buf_add(&out, "\n\n", 2) < 0;
@@ -33,8 +32,15 @@ send_event(struct delivery *dl, json_t *event)
 		failed = buf_add(&out, text, strlen(text)) < 0 ||
 			 buf_add(&out, "\n", 1) < 0;
 	json_decref(event);
-	if (!failed && reply_piece(dl->x, out.data, out.len) < 0)
-		return; /* the client is gone: the run is being interrupted */
+	if (!failed && reply_piece(x, out.data, out.len) < 0)
+		return; /* the client is gone, which exchange_on_gone() handles
+			 */
+}
+
+static void
+send_event(struct delivery *dl, json_t *event)
+{
+	delivery_send(dl->x, dl->stream, event);
 }
 
 /* Sends {"type":"result","result":...} without parsing the result, in pieces,
@@ -319,16 +325,26 @@ delivery_on_gone(void *user)
 		hosted_interrupt(dl->hosted);
 }
 
-static enum request_stream
-stream_of(const struct exchange *x, const struct request *r)
+enum request_stream
+delivery_accepted(const struct exchange *x)
 {
-	if (r->stream != STREAM_NONE)
-		return r->stream;
 	if (exchange_header_is(x, "accept", "application/x-ndjson"))
 		return STREAM_NDJSON;
 	return exchange_header_is(x, "accept", "text/event-stream")
 		       ? STREAM_SSE
 		       : STREAM_NONE;
+}
+
+void
+delivery_begin_stream(struct exchange *x, enum request_stream stream)
+{
+	bool is_sse = stream == STREAM_SSE;
+
+	reply_begin(x, 200,
+		    is_sse ? "text/event-stream" : "application/x-ndjson");
+	reply_keepalive(x, is_sse ? "event: keepalive\ndata: "
+				    "{\"type\":\"keepalive\"}\n\n"
+				  : "{\"type\":\"keepalive\"}\n");
 }
 
 struct delivery *
@@ -341,20 +357,13 @@ delivery_new(struct exchange *x, const struct request *r)
 		return NULL;
 	}
 	dl->x = exchange_ref(x); /* for the worker, until the last event */
-	dl->stream = stream_of(x, r);
+	dl->stream = r->stream ? r->stream : delivery_accepted(x);
 	dl->events = dl->stream == STREAM_NONE ? &whole
 		     : r->wants_questions      ? &lines_and_questions
 					       : &lines;
 	exchange_own(x, dl, delivery_free);
-	if (dl->stream == STREAM_NONE)
-		return dl;
-	reply_begin(x, 200,
-		    dl->stream == STREAM_SSE ? "text/event-stream"
-					     : "application/x-ndjson");
-	reply_keepalive(x, dl->stream == STREAM_SSE
-				   ? "event: keepalive\ndata: "
-				     "{\"type\":\"keepalive\"}\n\n"
-				   : "{\"type\":\"keepalive\"}\n");
+	if (dl->stream != STREAM_NONE)
+		delivery_begin_stream(x, dl->stream);
 	return dl;
 }
 

@@ -33,4 +33,14 @@ void delivery_begin(struct delivery *dl);
 /* Call it when the request could not be queued. */
 void delivery_fail(struct delivery *dl, const struct remit_error *err);
 
+/* ---- streams of events, also of commands ---- */
+
+/* The form of stream that a request accepts by its headers. */
+enum request_stream delivery_accepted(const struct exchange *x);
+/* Begins a reply that is a stream. */
+void delivery_begin_stream(struct exchange *x, enum request_stream stream);
+/* Sends an event and frees it. NULL (memory is exhausted) sends nothing. */
+void delivery_send(struct exchange *x, enum request_stream stream,
+		   json_t *event);
+
 #endif

@@ -10,6 +10,7 @@
 
 extern const struct route native_run_routes[];
 extern const struct route native_session_routes[];
+extern const struct route native_command_routes[];
 extern const struct route native_file_routes[];
 extern const struct route native_info_routes[];
 
@@ -20,6 +21,9 @@ struct request *native_request(struct exchange *x, enum request_kind kind);
    Returns -1 with an error if not. */
 int native_check_limits(const struct exchange *x, uint64_t memory_bytes,
 			struct remit_error *err) must_check;
+/* Returns a reference to the session in the path, or NULL after it has sent an
+   error. */
+struct hosted *native_session(struct exchange *x);
 /* Replies 404 for an id that is unknown or belongs to another key. */
 void native_unknown(struct exchange *x, const char *what);
 

@@ -110,6 +110,12 @@ parse_policy(struct request *r, const json_t *doc, const struct key *key,
 
 	if (request_policy(doc, key, &policy, &r->policy_text, err) < 0)
 		return -1;
+	if (r->has_commands && !policy.subprocess_execution)
+		return fail_refused(err, "subprocess_execution",
+				    "Set subprocess_execution, or leave out "
+				    "commands.",
+				    "commands are programs, and the policy "
+				    "does not allow to start any");
 	r->exports = policy.artifact_export_paths.count > 0;
 	r->memory_bytes = policy.memory_bytes;
 	r->result_bytes = policy_result_bytes(&policy);
@@ -350,6 +356,12 @@ parse_forkable(struct request *r, const json_t *value, struct remit_error *err)
 }
 
 static int
+parse_commands(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return parse_flag(value, "commands", &r->has_commands, err);
+}
+
+static int
 parse_interactive(struct request *r, const json_t *value,
 		  struct remit_error *err)
 {
@@ -374,19 +386,26 @@ parse_timeout(struct request *r, const json_t *value, struct remit_error *err)
 	return 0;
 }
 
-static int
-parse_stream(struct request *r, const json_t *value, struct remit_error *err)
+int
+request_stream_read(enum request_stream *out, const json_t *value,
+		    struct remit_error *err)
 {
 	const char *word = json_string_value(value);
 
 	if (word && !strcmp(word, "ndjson"))
-		r->stream = STREAM_NDJSON;
+		*out = STREAM_NDJSON;
 	else if (word && !strcmp(word, "sse"))
-		r->stream = STREAM_SSE;
+		*out = STREAM_SSE;
 	else
 		return fail(err, REMIT_E_INPUT,
 			    "stream: must be \"ndjson\" or \"sse\"");
 	return 0;
+}
+
+static int
+parse_stream(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return request_stream_read(&r->stream, value, err);
 }
 
 #define RUN	(1u << REQUEST_RUN)
@@ -412,6 +431,7 @@ static const struct {
 	{ "context", CELL, parse_context },
 	{ "interactive", CELL, parse_interactive },
 	{ "forkable", SESSION, parse_forkable },
+	{ "commands", SESSION, parse_commands },
 	{ "timeout", SESSION, parse_timeout },
 };
 

@@ -31,7 +31,8 @@ struct request {
 	enum request_stream stream;
 	bool wants_questions; /* questions are sent to the client */
 	bool forkable;
-	uint64_t life_ms; /* 0: not stated */
+	bool has_commands; /* commands may run beside its cells */
+	uint64_t life_ms;  /* 0: not stated */
 };
 
 /*
@@ -43,6 +44,10 @@ int request_read(struct request **out, enum request_kind kind, json_t *doc,
 		 const struct key *key, struct remit_error *err) must_check;
 /* Has a void pointer, as the release function of a loan. */
 void request_free(void *request);
+
+/* Reads the member "stream". */
+int request_stream_read(enum request_stream *out, const json_t *value,
+			struct remit_error *err) must_check;
 
 /* Combines a policy document with the key's policy, checks that it stays within
    it, and returns it also as text for a run. A NULL document means the key's

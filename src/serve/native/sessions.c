@@ -20,9 +20,8 @@ native_unknown(struct exchange *x, const char *what)
 		   what);
 }
 
-/* Returns NULL after it has sent an error. */
-static struct hosted *
-find_session(struct exchange *x)
+struct hosted *
+native_session(struct exchange *x)
 {
 	struct hosted *r = hosted_find(x->server->hosted_table, x->owner,
 				       exchange_param(x, "id"));
@@ -154,6 +153,7 @@ post_session(struct exchange *x)
 		.tool_count = r->tool_count,
 		.exports = r->exports,
 		.forkable = r->forkable,
+		.commands = r->has_commands,
 		.life_ms = r->life_ms ? r->life_ms : LIFE_MS,
 		.memory_bytes = r->memory_bytes,
 		.result_bytes = r->result_bytes,
@@ -171,7 +171,7 @@ post_session(struct exchange *x)
 static void
 post_reset(struct exchange *x)
 {
-	struct hosted *r = find_session(x);
+	struct hosted *r = native_session(x);
 	struct waiting *w = r ? waiting_new(x, 200) : NULL;
 	struct remit_error err;
 
@@ -187,7 +187,7 @@ post_reset(struct exchange *x)
 static void
 post_fork(struct exchange *x)
 {
-	struct hosted *r = find_session(x);
+	struct hosted *r = native_session(x);
 	struct waiting *w = r ? waiting_new(x, 201) : NULL;
 	struct remit_error err;
 
@@ -221,7 +221,7 @@ get_sessions(struct exchange *x)
 static void
 get_session(struct exchange *x)
 {
-	struct hosted *r = find_session(x);
+	struct hosted *r = native_session(x);
 
 	if (r)
 		reply_json(x, 200, session_json(r));
@@ -233,7 +233,7 @@ get_session(struct exchange *x)
 static void
 post_cell(struct exchange *x)
 {
-	struct hosted *hosted = find_session(x);
+	struct hosted *hosted = native_session(x);
 	struct request *r = hosted ? native_request(x, REQUEST_CELL) : NULL;
 	struct delivery *dl = r ? delivery_new(x, r) : NULL;
 	struct hosted_job job = { 0 };
@@ -258,7 +258,7 @@ post_cell(struct exchange *x)
 static void
 post_interrupt(struct exchange *x)
 {
-	struct hosted *r = find_session(x);
+	struct hosted *r = native_session(x);
 
 	if (!r)
 		return;
@@ -274,7 +274,7 @@ delete_session(struct exchange *x)
 {
 	static const struct request nothing = { .stream = STREAM_NONE };
 	const char *drop = exchange_query(x, "drop");
-	struct hosted *r = find_session(x);
+	struct hosted *r = native_session(x);
 	struct remit_error err;
 	struct delivery *dl;
 

@@ -16,6 +16,7 @@ from served import serve
 BODIES = {
     "Run": {"code": "1"}, "Cell": {"code": "1"}, "NewSession": {}, "Explain": {}, "CallAnswer": {"result": 1},
     "QuestionAnswer": {"answer": "deny"}, "Plain": {"code": "1"},
+    "NewCommand": {"argv": ["true"]}, "CommandInput": {"text": ""}, "TerminalSize": {"columns": 80, "rows": 24},
     "FusionCode": {"code": "1", "language": "python"}, "FusionNotebook": {"cells": ["1"]},
     "PistonJob": {"language": "python", "version": "*", "files": [{"content": "1"}]},
 }  # fmt: skip
