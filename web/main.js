@@ -15,6 +15,7 @@ import { question } from "./question.js";
 import { artifacts, enforcement, facts, kind, missingPackage, word } from "./result.js";
 import { Runner } from "./run.js";
 import { Session } from "./session.js";
+import { Terminals } from "./terminals.js";
 import { startTheme } from "./theme.js";
 
 const policy = new Policy();
@@ -115,6 +116,23 @@ function start() {
 	runner.start({ ...job, policy: policy.document, session: byId("keep").checked ? session : null });
 }
 
+/** A terminal belongs to the session that keeps the variables. */
+const terminals = new Terminals(byId("panel-terminal"), {
+	async session() {
+		const path = await session.at(policy.document, { needsCommands: true });
+		byId("keep").checked = true;
+		return path;
+	},
+	fields: () => fields,
+	isSet: (name) => policy.get(name) !== undefined,
+	allow: (changes) => policy.replace(widen(changes)),
+	onOpen: () => showPanel("terminal"),
+	onClose() {
+		byId("panel-terminal").hidden = true;
+		if (document.body.dataset.panel === "terminal") showPanel("code");
+	},
+});
+
 function interrupt() {
 	if (!runner.isRunning) return;
 	showStatus("Stopping", "busy");
@@ -143,6 +161,7 @@ function requestToken(error) {
 function listen() {
 	byId("run").addEventListener("click", start);
 	byId("stop").addEventListener("click", interrupt);
+	byId("terminal").addEventListener("click", () => terminals.open());
 	byId("keep").addEventListener("change", ({ target }) => target.checked || session.close());
 	addEventListener("pagehide", () => session.close({ keepalive: true }));
 	byId("policy-reset").addEventListener("click", () => policy.replace({}));
@@ -150,6 +169,7 @@ function listen() {
 	byId("example").addEventListener("change", ({ target }) => choose(EXAMPLES[target.selectedIndex]));
 	for (const button of document.querySelectorAll("nav [data-view]")) button.addEventListener("click", () => showView(button.dataset.view));
 	for (const button of document.querySelectorAll("nav [data-panel]")) button.addEventListener("click", () => showPanel(button.dataset.panel));
+	document.querySelector('nav [data-panel="terminal"]').addEventListener("click", () => terminals.isEmpty && terminals.open());
 	document.addEventListener("keydown", (event) => {
 		if (event.defaultPrevented || byId("locked").open) return;
 		if (event.key === "Escape") interrupt();

@@ -74,6 +74,29 @@ class Playground {
 		await this.page.waitForFunction(() => !document.querySelector("#run").disabled && document.querySelector("#status").textContent !== "Ready");
 	}
 
+	/** Open a terminal, allowing what it needs. */
+	async terminal() {
+		await this.page.click("#terminal");
+		const prompt = this.page.locator(".vt-row", { hasText: /[$#] *$/ });
+		const allow = this.page.locator(".vt-failure button").last();
+		for (let n = 0; n < 3; n++) {
+			await prompt.or(allow).first().waitFor();
+			if (await allow.isVisible()) await allow.click();
+		}
+		await prompt.first().waitFor();
+	}
+
+	/** Type a line into the terminal that has the focus, and wait for what it prints. */
+	async type(line, printed) {
+		await this.page.keyboard.type(line);
+		await this.page.keyboard.press("Enter");
+		if (printed) await this.row(printed).waitFor();
+	}
+
+	row = (text) => this.page.locator(".vt-panel:not([hidden]) .vt-row", { hasText: text }).first();
+	rows = () => this.page.locator(".vt-panel:not([hidden]) .vt-row").allTextContents();
+	note = () => this.page.locator(".vt-panel:not([hidden]) .vt-note");
+
 	status = () => this.page.locator("#status").textContent();
 	output = () => this.page.locator("#output").textContent();
 
@@ -324,6 +347,188 @@ const scenarios = {
 		assert.deepEqual(requested, [], "the frame fetched something");
 		// The browser reports what it blocked in the frame, as it should.
 		it.console = it.console.filter((line) => !line.includes(there) && !line.includes("sandbox"));
+		await it.close();
+	},
+
+	async terminal_is_in_the_session_of_the_program() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.page.click("#terminal");
+		assert.match(await it.page.locator(".vt-failure").textContent(), /^Refused: subprocess_execution/);
+		await it.terminal();
+		assert.equal(await it.page.isChecked("#keep"), true);
+		await it.type("echo from the ''shell > a.txt; stty size; echo $((6 * 7)).", /^42\.$/);
+		await it.shot("terminal");
+		await it.run("open('a.txt').read()");
+		assert.match(await it.output(), /from the shell/);
+		await it.run("print(7, file=open('b.txt', 'w'))");
+		// A click types into the terminal again, and a resize reaches the program.
+		await it.page.click(".vt-scroller");
+		await it.type("echo b=$(cat b.txt).", /^b=7\.$/);
+		const size = async () => (await it.rows()).map((row) => row.match(/(\d+) (\d+)$/)?.slice(1).map(Number)).filter(Boolean).at(-1);
+		const before = await size();
+		await it.type("trap 'stty size; echo resi''zed' WINCH");
+		await it.page.setViewportSize({ width: 1400, height: 900 });
+		await it.row(/^resized$/).waitFor();
+		const after = await size();
+		assert.ok(after[0] > before[0] && after[1] > before[1], `${before} to ${after}`);
+		await it.type("exit 3");
+		await it.note().filter({ hasText: "exit code 3" }).waitFor();
+		await it.page.click(".vt-cross");
+		await it.page.locator("#panel-terminal").waitFor({ state: "hidden" });
+		await it.close();
+	},
+
+	async terminal_runs_programs_that_use_the_whole_screen() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.terminal();
+		await it.type("echo be''fore; python3 -q", /^>>> *$/);
+		await it.type("print('\\x1b[1;38;5;200mcol' + 'our\\x1b[0m 漢字|')", /^colour 漢字\|/);
+		const style = await it.row(/^colour/).locator("span").first().evaluate((node) => [getComputedStyle(node).color, getComputedStyle(node).fontWeight]);
+		assert.deepEqual(style, ["rgb(255, 0, 215)", "700"]);
+		const [wide, one] = await it.row(/^colour/).evaluate((row) => [row.querySelector(".vt-wide"), row.firstChild].map((node) => node.getBoundingClientRect().width));
+		assert.ok(Math.abs(wide - (2 * one) / 6) < 0.1, "a wide character has two columns");
+		await it.page.keyboard.press("ArrowUp");
+		await it.row(/^>>> print\(.*\)$/).nth(0).waitFor();
+		await it.page.keyboard.press("Control+c");
+		await it.row("KeyboardInterrupt").waitFor();
+		// Like top: the alternate screen, drawn again and again, and the cursor asked for
+		const code = "import sys, time, tty; tty.setraw(0); w = sys.stdout.write; w('\\x1b[?1049h\\x1b[?25l'); [(w(f'\\x1b[H\\x1b[2Jtick {n}\\x1b[6;1H'), sys.stdout.flush(), time.sleep(.05)) for n in range(20)]; w('\\x1b[6n'); sys.stdout.flush(); a = sys.stdin.read(6); w('at ' + repr(a)); sys.stdout.flush(); sys.stdin.read(1); w('\\x1b[?1049l\\x1b[?25h'); sys.stdout.flush(); import os; os.system('stty sane')";
+		await it.page.keyboard.press("Control+d");
+		await it.type(`python3 -c "${code}"`, /^at '\\x1b\[6;1R'$/);
+		assert.deepEqual((await it.rows()).filter((row) => row.trim()), ["tick 19", "at '\\x1b[6;1R'"]);
+		assert.equal(await it.page.locator(".vt-cursor").isVisible(), false);
+		await it.page.keyboard.press("x");
+		await it.row(/^before$/).waitFor();
+		assert.doesNotMatch((await it.rows()).join("\n"), /^tick/m);
+		await it.close();
+	},
+
+	async terminal_shows_hostile_output_as_text() {
+		const it = await Playground.open();
+		await it.ready();
+		const title = await it.page.title();
+		await it.terminal();
+		const sent = [];
+		it.page.on("request", (request) => request.url().endsWith("/input") && sent.push(request.postDataJSON().text));
+		await it.page.evaluate(() => {
+			window.copied = [];
+			navigator.clipboard.writeText = async (text) => window.copied.push(text);
+		});
+		const text = "<b>bold</b><script>top.ran = 1</script><img src=x onerror='top.ran = 1'>";
+		await it.type(`printf '%b' "$(cat <<'END'`);
+		await it.type(`\\033]0;a title\\007\\033]52;c;aGk=\\007\\033]8;;javascript:top.ran=1\\033\\\\\\\\link\\033]8;;\\007\\033P1;2|x\\033\\\\\\\\`);
+		await it.type(`${text}\\xe2\\x80\\xaereversed\\033[8m hidden\\033[m\\n`);
+		await it.type(`END`);
+		await it.type(`)"; echo e''nd`, /^end$/);
+		const shown = (await it.rows()).join("\n");
+		assert.ok(shown.includes(`${text}reversed hidden`), shown);
+		assert.equal(await it.page.locator(".vt b, .vt script, .vt img, .vt a").count(), 0);
+		assert.equal(await it.page.evaluate(() => top.ran), undefined);
+		assert.equal(await it.page.title(), title);
+		assert.deepEqual(await it.page.evaluate(() => window.copied), []);
+		// A program that asks for the cursor without end gets few answers, and numbers only.
+		sent.length = 0;
+		await it.type("printf '\\033[6n%.0s' $(seq 1 5000); sleep 0.5; while read -rs -t 0.2 -n 1; do :; done; echo; echo do''ne", /^done$/);
+		const answers = sent.join("").replace(/^[^\r]*\r/, "");
+		assert.match(answers, /^(\x1b\[\d+;\d+R)*$/);
+		assert.ok(answers.length < 8 * 1000, "few answers");
+		await it.close();
+	},
+
+	async terminal_stays_usable_with_endless_output() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.terminal();
+		await it.type("yes $(printf '\\033[31mlong\\033[0m %.0s' $(seq 1 40))");
+		await it.row(/^(long ){5}/).waitFor();
+		const { worst, nodes } = await it.page.evaluate(async () => {
+			let worst = 0;
+			for (let n = 0, last = performance.now(); n < 120; n++) {
+				await new Promise(requestAnimationFrame);
+				worst = Math.max(worst, performance.now() - last);
+				last = performance.now();
+			}
+			return { worst, nodes: document.querySelectorAll(".vt *").length };
+		});
+		assert.ok(worst < 2000, `a frame took ${worst} ms`);
+		assert.ok(nodes < 5000, `${nodes} elements`);
+		// Other parts work meanwhile, and Ctrl-C ends it.
+		await it.run("6 * 7");
+		assert.equal(await it.page.locator(".display.value .plain").textContent(), "42");
+		await it.page.click(".vt-scroller");
+		await it.page.keyboard.press("Control+c");
+		await it.row(/[$#] *$/).waitFor();
+		await it.type("clear; echo qui''et", /^quiet$/);
+		await it.close();
+	},
+
+	async two_terminals_are_apart() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.terminal();
+		await it.type("echo fir''st; tty", /^first$/);
+		await it.page.click('[aria-label="Another terminal"]');
+		await it.row(/[$#] *$/).waitFor();
+		await it.type("echo sec''ond; tty", /^second$/);
+		assert.doesNotMatch((await it.rows()).join("\n"), /first/);
+		await it.page.click('[aria-label="Another terminal"]');
+		await it.row(/[$#] *$/).waitFor();
+		assert.equal(await it.page.isDisabled('[aria-label="Another terminal"]'), true);
+		await it.page.click('[aria-label="Close Terminal 3"]');
+		await it.page.getByRole("tab", { name: "Terminal 1" }).click();
+		await it.type("echo ag''ain", /^again$/);
+		assert.match((await it.rows()).join("\n"), /first/);
+		// With the keyboard alone: out of the terminal, to its tab, to the other one
+		await it.page.keyboard.press("Shift+Tab");
+		assert.equal(await it.page.evaluate(() => document.activeElement.closest(".vt-screens")), null);
+		await it.page.getByRole("tab", { name: "Terminal 1" }).focus();
+		await it.page.keyboard.press("ArrowRight");
+		assert.equal(await it.page.getByRole("tab", { name: "Terminal 2" }).getAttribute("aria-selected"), "true");
+		assert.match((await it.rows()).join("\n"), /second/);
+		await it.close();
+	},
+
+	async pasted_lines_do_not_run() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.terminal();
+		const paste = (text) =>
+			it.page.locator(".vt-input").evaluate((node, given) => {
+				const clipboardData = new DataTransfer();
+				clipboardData.setData("text/plain", given);
+				node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+			}, text);
+		await paste("echo one\necho \x1b[201~\x03two");
+		await it.row(/echo \[201~two/).waitFor();
+		assert.doesNotMatch((await it.rows()).join("\n"), /^one$/m, "bash waits for Enter");
+		await it.page.keyboard.press("Enter");
+		await it.row(/^\[201~two$/).waitFor();
+		await it.close();
+	},
+
+	async terminal_says_how_it_ended() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.terminal();
+		await it.type("echo st''ill", /^still$/);
+		await it.run("import os\nos.kill(os.getpid(), 9)");
+		await it.note().filter({ hasText: /ended/ }).waitFor();
+		assert.match((await it.rows()).join("\n"), /still/, "what it has shown stays");
+		await it.type("no program reads this");
+		await it.page.getByRole("button", { name: "Close", exact: true }).click();
+		await it.terminal();
+		await it.page.uncheck("#keep");
+		await it.note().filter({ hasText: "the session was ended" }).waitFor();
+		await it.page.getByRole("button", { name: "Close", exact: true }).click();
+		await it.page.fill("#field-timeout", "2s");
+		await it.page.locator("#field-timeout").blur();
+		await it.page.click("#terminal");
+		const longer = it.note().locator("button", { hasText: "Set timeout to 10m, and open a terminal" });
+		await longer.click();
+		await it.row(/[$#] *$/).waitFor();
+		assert.equal(await it.page.inputValue("#field-timeout"), "10m");
 		await it.close();
 	},
 
