@@ -382,6 +382,21 @@ REMIT_API int remit_session_commit(struct remit_session *s,
 REMIT_API int remit_session_reset(struct remit_session *s,
 				  struct remit_error *err);
 /*
+ * Change which hosts the code may connect to, between two cells. `policy_json`
+ * is a policy with no other fields than network_allow and network_access; one
+ * that is left out stays as it is. New connections and look-ups of names are
+ * judged by the new list when the function has returned, and connections that
+ * it does not allow are closed. The list also applies after
+ * remit_session_reset().
+ *
+ * Fails with REMIT_E_REFUSED, and changes nothing, if the session began without
+ * hosts, if the list needs a port or an address that the first list did not
+ * have, or if the policy has credentials, network_ask or entries with limits.
+ */
+REMIT_API int remit_session_network(struct remit_session *s,
+				    const char *policy_json,
+				    struct remit_error *err);
+/*
  * Create a branch: an independent copy of the session as it is between two
  * cells, with its variables, files and current directory. Later changes in one
  * are not visible in the other, and random generators are seeded again. A

@@ -307,6 +307,30 @@ remit_session_reset(struct remit_session *s, struct remit_error *err)
 					 : session_leave(s, send_reset(s, err));
 }
 
+static int
+send_network(struct remit_session *s, const char *policy_json,
+	     struct remit_error *err)
+{
+	if (link_send(&s->run.link, FRAME_NETWORK, policy_json,
+		      strlen(policy_json), err) < 0 ||
+	    await_answer(s, &no_job, err) < 0)
+		return -1;
+	return expect_opened(s, err);
+}
+
+int
+remit_session_network(struct remit_session *s, const char *policy_json,
+		      struct remit_error *err)
+{
+	if (strlen(policy_json) > frame_rules[FRAME_NETWORK].max)
+		return fail(err, REMIT_E_INPUT,
+			    "the list of hosts may have at most %u bytes",
+			    frame_rules[FRAME_NETWORK].max);
+	return session_enter(s, err) < 0
+		       ? -1
+		       : session_leave(s, send_network(s, policy_json, err));
+}
+
 /* ---- files ---- */
 
 static int

@@ -73,6 +73,42 @@ listeners_list(struct listeners *out, const struct plan *plan,
 	return 0;
 }
 
+static bool
+has_port(const struct listeners *l, bool is_v6, uint16_t port)
+{
+	for (size_t i = 0; i < l->port_count; i++)
+		if (l->ports[i].is_v6 == is_v6 &&
+		    l->ports[i].port == htons(port))
+			return true;
+	return false;
+}
+
+static bool
+has_address(const struct listeners *l, const struct address *a)
+{
+	if (is_loopback(a) || (l->everywhere && !a->is_v6))
+		return true;
+	for (size_t i = 0; i < l->address_count; i++)
+		if (address_equal(&l->addresses[i], a))
+			return true;
+	return false;
+}
+
+bool
+listeners_cover(const struct listeners *l, const struct host_rules *rules,
+		size_t *which)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct host_rule *r = &rules->rows[i];
+
+		*which = i;
+		if (!has_port(l, r->address.is_v6, r->port) ||
+		    (!r->name[0] && !has_address(l, &r->address)))
+			return false;
+	}
+	return true;
+}
+
 /* ---- in pid 1 ---- */
 
 static struct sockaddr_in

@@ -38,6 +38,11 @@ struct listeners {
 int listeners_list(struct listeners *out, const struct plan *plan,
 		   struct remit_error *err) must_check;
 
+/* Whether these listeners are enough for another list of hosts; *which is the
+   number of the first entry that they do not serve. */
+bool listeners_cover(const struct listeners *l, const struct host_rules *rules,
+		     size_t *which) must_check;
+
 /*
  * Called in pid 1: bring the loopback device up, open all listeners, send them
  * over the socket `to` and keep none open. Returns -1 with errno.

@@ -10,6 +10,112 @@
    turn. */
 #define QUESTIONS_PER_EVENT 32
 
+/* ---- the keeper's line ---- */
+
+static bool
+is_same_rule(const struct host_rule *a, const struct host_rule *b)
+{
+	return !strcmp(a->name, b->name) && a->is_below == b->is_below &&
+	       (a->name[0] || address_equal(&a->address, &b->address)) &&
+	       a->port == b->port && a->kind == b->kind &&
+	       a->may_be_private == b->may_be_private &&
+	       a->must_be_public == b->must_be_public &&
+	       a->methods == b->methods;
+}
+
+/* Returns the entry of the new list by which an open connection would have been
+   let through in the same way, or its own rule if it needs no entry; NULL: it
+   must end. */
+static const struct host_rule *
+find_same_rule(const struct relay *r, const struct proxy_rules *now)
+{
+	const struct host_rule *found = NULL;
+	struct address a;
+
+	if (r->name)
+		found = host_rules_name_port(&now->rules, r->host, r->port);
+	else if (address_read(r->host, &a) == 0)
+		found = host_rules_address_port(&now->rules, &a, r->port);
+	if (r->rule == &r->any_rule)
+		return !found && now->allows_public ? r->rule : NULL;
+	return found && is_same_rule(found, r->rule) ? found : NULL;
+}
+
+/* A connection without a rule has not named its host yet. */
+static void
+end_others(struct gate *g, const struct proxy_rules *now,
+	   const struct host_rule *kept[RELAYS_MAX])
+{
+	for (int i = 0; i < RELAYS_MAX; i++) {
+		struct relay *r = &g->relays[i];
+
+		kept[i] = NULL;
+		if (r->state == RELAY_FREE || !r->rule)
+			continue;
+		kept[i] = find_same_rule(r, now);
+		if (!kept[i])
+			relay_refuse(r, LEDGER_NOT_NAMED);
+	}
+}
+
+static void add_rule_names(struct gate *g);
+
+static void
+set_rules(struct gate *g, const struct proxy_rules *now)
+{
+	const struct host_rule *kept[RELAYS_MAX];
+
+	end_others(g, now, kept);
+	g->rules = now->rules;
+	g->allows_public = now->allows_public;
+	/* No entry of either list has limits. */
+	memset(g->uses, 0, sizeof(g->uses));
+	for (int i = 0; i < RELAYS_MAX; i++)
+		if (kept[i] && kept[i] != &g->relays[i].any_rule)
+			g->relays[i].rule =
+				&g->rules.rows[kept[i] - now->rules.rows];
+	add_rule_names(g);
+}
+
+/* Reads one message. Returns false if there is none. The keeper sends nothing
+   else: anything else means that it has closed the line, and the proxy ends. */
+static bool
+read_line(struct gate *g)
+{
+	static union {
+		struct proxy_prompt_answer answer;
+		struct proxy_rules rules;
+	} m;
+	ssize_t n = recvfrom(g->on_line.fd, &m, sizeof(m), MSG_DONTWAIT, NULL,
+			     NULL);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n == sizeof(m.answer))
+		pending_settle(g, &m.answer);
+	else if (n == sizeof(m.rules))
+		set_rules(g, &m.rules);
+	else
+		g->loop.stop = true;
+	return !g->loop.stop;
+}
+
+/* Called before a question or a connection is judged: the list that the keeper
+   has sent before is in force. */
+static void
+drain_line(struct gate *g)
+{
+	while (read_line(g))
+		;
+}
+
+static void
+on_line(void *owner, uint32_t events)
+{
+	(void)events;
+	drain_line(owner);
+}
+
 /* ---- DNS ---- */
 
 /* Decide how to answer a question. *address is left unchanged if there is
@@ -60,6 +166,7 @@ answer_question(struct gate *g, int fd)
 		return false;
 	if (dns_question_read(asked, (size_t)n, &q) < 0)
 		return true;
+	drain_line(g);
 	code = resolve_question(g, &q, &address);
 	len = dns_answer_write(out, &q, asked, code, address ? &address : NULL);
 	/* If this is lost, the client asks again. */
@@ -100,6 +207,7 @@ on_port(void *owner, uint32_t events)
 	fd = accept4(p->on.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
+	drain_line(p->gate);
 	relay_begin(p->gate, fd);
 	/* Let further connections wait in the kernel. */
 	if (p->gate->relay_count >= RELAYS_MAX)
@@ -113,22 +221,6 @@ gate_resume_accepting(struct gate *g)
 }
 
 /* ---- the process ---- */
-
-/* The keeper sends only answers to prompts. Anything else means that it has
-   closed the line, and the proxy ends. */
-static void
-on_line(void *owner, uint32_t events)
-{
-	struct gate *g = owner;
-	struct proxy_prompt_answer a;
-
-	(void)events;
-	if (recvfrom(g->on_line.fd, &a, sizeof(a), MSG_DONTWAIT, NULL, NULL) ==
-	    sizeof(a))
-		pending_settle(g, &a);
-	else
-		g->loop.stop = true;
-}
 
 /* Reserve an address for each name in the rules, whatever else is looked up. */
 static void

@@ -37,6 +37,13 @@ struct proxy_prompt_answer {
 	uint32_t allowed; /* 0: no, 1: this once, 2: for the whole run */
 };
 
+/* Another later message: the hosts that the code may connect to from now on.
+   The proxy distinguishes the messages by their sizes. */
+struct proxy_rules {
+	bool allows_public;
+	struct host_rules rules;
+};
+
 struct proxy_params {
 	uint32_t magic;
 	int32_t keeper; /* its pid */

@@ -88,6 +88,22 @@ proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
 	return started;
 }
 
+int
+proxy_set_rules(const struct proxy *p, bool allows_public,
+		const struct host_rules *rules, struct remit_error *err)
+{
+	struct proxy_rules now = { .allows_public = allows_public,
+				   .rules = *rules };
+
+	/* The proxy reads its line before everything else. If earlier messages
+	   still fill the line, it does not work. */
+	if (send(p->line, &now, sizeof(now), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	    sizeof(now))
+		return 0;
+	return fail_sys(err, REMIT_E_BUSY,
+			"send the proxy the new list of hosts");
+}
+
 bool
 proxy_reaped(struct proxy *p, pid_t pid)
 {

@@ -35,6 +35,14 @@ struct proxy {
 int proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
 		const struct plan *plan, const struct secrets *given,
 		struct remit_error *err) must_check;
+/*
+ * Sends the hosts that the code may connect to from now on. Every question and
+ * connection that the proxy reads after this has returned is judged by them,
+ * and connections that they do not allow are closed.
+ */
+int proxy_set_rules(const struct proxy *p, bool allows_public,
+		    const struct host_rules *rules,
+		    struct remit_error *err) must_check;
 /* Called when the keeper has reaped this child. Returns whether it was the
    proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);

@@ -299,6 +299,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_JAIL | PARTY_KEEPER,
 		.max = 512,
 	},
+	[FRAME_NETWORK] = {
+		.name = "network",
+		.from = PARTY_CLIENT,
+		.max = FRAME_PIECE,
+	},
 };
 
 void

@@ -152,6 +152,9 @@ enum frame_type {
 	FRAME_COMMAND_STARTED,
 	FRAME_COMMAND_OUTPUT, /* u32 id, u8 stream, bytes */
 	FRAME_COMMAND_ENDED,  /* struct command_ended and a text */
+	/* client to keeper, between cells: the hosts that the code may connect
+	   to from now on, as a JSON policy with only these fields */
+	FRAME_NETWORK,
 	FRAME_TYPES,
 };
 

@@ -184,6 +184,10 @@ class Library:
         self.check("remit_session_reset", self.sessions[session])
         return {}
 
+    def network(self, policy, session="s"):
+        self.check("remit_session_network", self.sessions[session], policy.encode() if isinstance(policy, str) else json.dumps(policy).encode())
+        return {}
+
     def commit(self, session="s"):
         result = c.c_void_p()
         self.check("remit_session_commit", self.sessions[session], c.byref(result))

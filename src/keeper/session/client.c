@@ -316,6 +316,7 @@ static const struct request {
 	{ FRAME_COMMANDS, SESSION_IDLE, session_open_commands },
 	{ FRAME_FILE_TASK, SESSION_IDLE, session_recv_file_task },
 	{ FRAME_COMMIT, SESSION_IDLE, session_commit_now },
+	{ FRAME_NETWORK, SESSION_IDLE, session_set_network },
 	{ FRAME_CLOSE, SESSION_IDLE, session_close },
 };
 

@@ -94,9 +94,9 @@ read_network(struct session *s)
 	if (!s->worker)
 		return;
 	s->cell.network = network_copy(s->worker->proxy.ledger);
-	network_since(s->cell.network, s->network_before);
-	free(s->network_before);
-	s->network_before = session_is_opened(s)
+	network_since(s->cell.network, s->network.before);
+	free(s->network.before);
+	s->network.before = session_is_opened(s)
 				    ? network_copy(s->worker->proxy.ledger)
 				    : NULL;
 	network_denials(s->cell.network, &s->cell.denials);
@@ -186,8 +186,9 @@ static int
 send_enforcement(struct session *s, struct remit_error *err)
 {
 	const char *rows =
-		s->pool ? s->pool->enforcement
-			: result_rows[RESULT_ENFORCEMENT].default_json;
+		s->network.list ? s->network.list->enforcement
+		: s->pool	? s->pool->enforcement
+				: result_rows[RESULT_ENFORCEMENT].default_json;
 
 	if (s->client.protocol != FRAME_PROTOCOL)
 		return 0;

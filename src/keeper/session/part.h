@@ -9,6 +9,7 @@
  *   commands.c      programs beside the cells
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
+ *   network.c       a new list of hosts for an open session
  *   packages.c      packages that the code asks for
  *   commit.c        changes written to the host
  *   ending.c        facts, exported files, audit, answer
@@ -241,6 +242,13 @@ void session_end_jail(struct session *s);
 /* Reads the questions of its proxy, if the policy has network_ask. */
 int session_watch_questions(struct session *s,
 			    struct remit_error *err) must_check;
+/* Changes the hosts that its code may connect to. */
+int session_set_network(struct session *s, const struct frame *f,
+			struct remit_error *err) must_check;
+/* Sends a new worker's proxy the list that its client has set. */
+int session_apply_network(struct session *s,
+			  struct remit_error *err) must_check;
+void network_list_free(struct network_list *n);
 int session_recv_answer(struct session *s, const struct frame *f,
 			struct remit_error *err) must_check;
 /* Answers the open question with a refusal. */

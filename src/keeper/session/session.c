@@ -103,6 +103,7 @@ session_free(struct session *s)
 		s->branch->origin = NULL;
 	loop_remove(&s->keeper->loop, &s->on_client);
 	loop_undefer(&s->keeper->loop, &s->queue.work);
+	network_list_free(s->network.list);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
 		pool_unref(s->pool);
@@ -114,7 +115,7 @@ session_free(struct session *s)
 	bridge_free(&s->bridge);
 	own_fd_close(&s->stdin_pipe);
 	committer_free(&s->committer, &s->keeper->loop);
-	free(s->network_before);
+	free(s->network.before);
 	secrets_free(&s->secrets);
 	cell_free(&s->cell);
 	free(s);
@@ -235,7 +236,8 @@ session_attach_worker(struct session *s, struct worker *i)
 	i->session = s;
 	i->state = WORKER_IN_USE;
 	init_captures(s);
-	if (session_watch_questions(s, &err) < 0)
+	if (session_watch_questions(s, &err) < 0 ||
+	    session_apply_network(s, &err) < 0)
 		session_fail(s, &err);
 	else
 		session_post(s, SESSION_GOT_WORKER);

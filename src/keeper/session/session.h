@@ -76,6 +76,17 @@ struct showing {
 	bool dropped;	  /* its bytes are read and discarded */
 };
 
+/* A list of hosts that the client of an open session has set. */
+struct network_list {
+	struct policy policy; /* the session's, with the new list */
+	char *enforcement;    /* JSON for results */
+};
+
+struct session_network {
+	struct network_list *list; /* NULL: that of its plan */
+	struct ledger *before;	   /* what earlier cells did */
+};
+
 struct session {
 	struct session *next;	   /* in the keeper's list */
 	struct session *want_next; /* in the pool's list of sessions that want a
@@ -112,6 +123,7 @@ struct session {
 	struct bridge bridge;
 	struct showing display;
 	struct source on_proxy;
+	struct session_network network;
 	uint32_t question;	 /* id of the proxy's open question; 0: none */
 	uint32_t question_count; /* questions of the proxy so far */
 	struct cell_clock clock;
@@ -127,8 +139,6 @@ struct session {
 	int stdin_pipe; /* keeps standard input open between cells, or -1 */
 	struct filing filing;
 	struct remit_error loss; /* why it has no jail; OK: it has one */
-	/* what earlier cells did on the network */
-	struct ledger *network_before;
 	char branch_of[24]; /* id of the session it was copied from, or "" */
 	struct session *branch; /* the session being copied from it, or NULL */
 	/* the session it is being copied from, or NULL */

@@ -325,8 +325,8 @@ session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 	own_fd_close(&s->stdin_pipe);
 	s->stdin_pipe = -1;
 	s->loss = (struct remit_error){ 0 };
-	free(s->network_before);
-	s->network_before = NULL;
+	free(s->network.before);
+	s->network.before = NULL;
 	s->clock.cpu_check_us = 0;
 	s->committer.prior.len = 0;
 	bridge_reset(&s->bridge);

@@ -158,6 +158,104 @@ decide_network(struct decision *d, struct remit_error *err)
 	}
 }
 
+/* ---- changes while the jail exists ---- */
+
+static bool
+has_limit(const struct host_rules *rules)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->rows[i].most_bytes ||
+		    rules->rows[i].most_connections)
+			return true;
+	return false;
+}
+
+static int
+refuse_change(struct remit_error *err, const char *field, const char *remedy,
+	      const char *why)
+{
+	return fail_refused(err, field, remedy,
+			    "the network of this session cannot be changed: %s",
+			    why);
+}
+
+/* What only a new proxy could change. */
+static int
+check_changeable(const struct plan *p, struct remit_error *err)
+{
+	if (!p->proxied)
+		return refuse_change(err, "network_allow",
+				     "Open a session whose policy lists hosts "
+				     "in network_allow or has network_access.",
+				     "it has no network that a proxy controls");
+	if (p->policy->credentials.count)
+		return refuse_change(err, "credentials",
+				     "Open another session.",
+				     "its proxy has credentials for hosts of "
+				     "the list");
+	if (p->policy->network_ask)
+		return refuse_change(err, "network_ask",
+				     "Open a session without network_ask.",
+				     "a person decides on its hosts");
+	return 0;
+}
+
+static int
+check_change(const struct plan *p, const struct policy *now,
+	     struct remit_error *err)
+{
+	struct host_rules before, after;
+	uint64_t from = p->policy->network_access, to = now->network_access;
+
+	if (check_changeable(p, err) < 0)
+		return -1;
+	if (to != from && !(from == NETWORK_PUBLIC && to == NETWORK_NONE))
+		return refuse_change(err, "network_access",
+				     "Open a session with that "
+				     "network_access, and narrow it later.",
+				     "network_access can only be taken away, "
+				     "from a session that began with all "
+				     "public hosts");
+	if (host_rules_read(&p->policy->network_allow, &before, err) < 0 ||
+	    host_rules_read(&now->network_allow, &after, err) < 0 ||
+	    check_methods(now, &after, err) < 0)
+		return -1;
+	/* A new list would let the code use the limit again. */
+	if (has_limit(&before) || has_limit(&after))
+		return refuse_change(err, "network_allow",
+				     "List hosts without bytes= and "
+				     "connections=.",
+				     "an entry has a limit for the whole "
+				     "session");
+	return 0;
+}
+
+static void
+set_network_row(struct plan *p, enum field_id field, const char *note)
+{
+	struct plan_row *row = &p->rows[field];
+
+	row->present = true;
+	row->strength = STRENGTH_ENFORCED;
+	row->mechanisms |= MECH(NETWORK_NAMESPACE) | MECH(PROXY);
+	snprintf(row->note, sizeof(row->note), "%s", note);
+}
+
+int
+plan_change_network(struct plan *p, const struct policy *now,
+		    struct remit_error *err)
+{
+	if (check_change(p, now, err) < 0)
+		return -1;
+	set_network_row(p, F_NETWORK_ALLOW,
+			"changed while the session is open");
+	if (now->network_access == NETWORK_NONE)
+		set_network_row(p, F_NETWORK_ACCESS,
+				"except the hosts of network_allow");
+	p->policy = now;
+	return 0;
+}
+
 /* ---- unix sockets and FIFOs ---- */
 
 /* Returns why the code may not have unix sockets, or NULL. */

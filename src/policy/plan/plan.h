@@ -159,6 +159,17 @@ plan_keeps(const struct plan *p, uint64_t mechanism)
 /* Whether a child of a zygote can run the code of this plan. */
 bool plan_can_be_warm(const struct plan *p);
 
+/*
+ * Changes the network of a plan whose jail exists: the policy `now` differs
+ * from the plan's only in network_access and network_allow. Afterwards the plan
+ * refers to `now`, and its rows are those that the proxy enforces with the new
+ * list. Fails with REMIT_E_REFUSED, and leaves the plan unchanged, if the jail
+ * was not built for that. Whether it has the listeners for the new hosts is
+ * known to listeners_cover().
+ */
+int plan_change_network(struct plan *p, const struct policy *now,
+			struct remit_error *err) must_check;
+
 /* Returns [{field, value, mechanisms, strength, note?}] for results. */
 json_t *plan_enforcement(const struct plan *p);
 /* Returns {tier, python, enforcement}; NULL if out of memory. */

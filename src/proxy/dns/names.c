@@ -83,6 +83,10 @@ add_host(struct site_names *out, const char *text, const struct address *a,
 	    host_name_read(text, strlen(text), h->name) < 0 ||
 	    (rules && !host_rules_name(rules, h->name)))
 		return;
+	for (size_t i = 0; i < out->host_count; i++)
+		if (!strcmp(out->hosts[i].name, h->name) &&
+		    address_equal(&out->hosts[i].address, a))
+			return;
 	h->address = *a;
 	out->host_count++;
 }
@@ -127,12 +131,16 @@ site_names_read(struct site_names *out, const struct host_rules *rules)
 {
 	own_mem char *resolvers = read_text_file("/etc/resolv.conf");
 	own_mem char *hosts = read_text_file("/etc/hosts");
+	own_mem char *again = hosts ? strdup(hosts) : NULL;
 
 	*out = (struct site_names){ 0 };
 	if (resolvers)
 		site_names_resolvers(out, resolvers);
 	if (hosts)
 		site_names_hosts(out, hosts, rules);
+	/* A later list of hosts may name them. */
+	if (again)
+		site_names_hosts(out, again, NULL);
 	if (!out->resolver_count)
 		out->resolvers[out->resolver_count++] =
 			address_v4(htonl(INADDR_LOOPBACK));

@@ -60,8 +60,8 @@ struct site_names {
 	size_t host_count;
 };
 
-/* Read both files. One that cannot be read counts as empty. Only hosts that
-   match the rules are kept, or all if rules is NULL. */
+/* Read both files. One that cannot be read counts as empty. Hosts that match
+   the rules come first, and the others as far as there is space. */
 void site_names_read(struct site_names *out, const struct host_rules *rules);
 
 /* For tests: like site_names_read(), from text, which they change. */

@@ -26,6 +26,105 @@ listed_hosts_are_enforced_by_a_network_namespace_and_a_proxy(void **state)
 	assert_true(plan_can_be_warm(&t.plan));
 }
 
+/* Sets up a policy that differs from the trial's in these two fields. */
+static void
+changed(struct policy *now, const struct trial *t, uint64_t access,
+	const char *host)
+{
+	struct remit_error err;
+
+	assert_int_equal(policy_copy(now, &t->policy), 0);
+	list_free(&now->network_allow);
+	now->network_allow = (struct list){ 0 };
+	now->network_access = access;
+	if (host)
+		assert_int_equal(field_set_text(now, &fields[F_NETWORK_ALLOW],
+						host, &err),
+				 0);
+}
+
+static void
+changed_network_has_rows_of_what_the_proxy_enforces(void **state)
+{
+	static const char *const hosts[] = { "b.example.com:443", NULL };
+
+	(void)state;
+	for (int public = 0; public < 2; public ++)
+		for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+			own(trial) struct trial t = ordinary();
+			own(policy) struct policy now = { 0 };
+			struct plan plan;
+
+			if (public)
+				set(&t, "net", "true");
+			else
+				set(&t, "allow-host", "a.example.com:443");
+			accepted(&t);
+			changed(&now, &t, NETWORK_NONE, hosts[i]);
+			plan = t.plan;
+			assert_int_equal(
+				plan_change_network(&plan, &now, &t.err), 0);
+			assert_ptr_equal(plan.policy, &now);
+			for (int k = 0; k < 2; k++) {
+				const struct plan_row *r =
+					&plan.rows[k ? F_NETWORK_ACCESS
+						     : F_NETWORK_ALLOW];
+
+				assert_true(r->present);
+				assert_int_equal(r->mechanisms,
+						 MECH(NETWORK_NAMESPACE) |
+							 MECH(PROXY));
+				assert_int_equal(r->strength,
+						 STRENGTH_ENFORCED);
+			}
+		}
+}
+
+static void
+network_that_no_proxy_controls_cannot_change(void **state)
+{
+	static const struct {
+		const char *flag, *value;
+		uint64_t access;
+		const char *host, *where;
+	} rows[] = {
+		{ NULL, NULL, NETWORK_NONE, "b.example:1", "network_allow" },
+		{ "net", "host", NETWORK_NONE, "b.example:1", "network_allow" },
+		{ "net", "loopback", NETWORK_LOOPBACK, "b.example:1",
+		  "network_allow" },
+		{ "allow-host", "a.example:1", NETWORK_PUBLIC, NULL,
+		  "network_access" },
+		{ "allow-host", "a.example:1", NETWORK_LOOPBACK, NULL,
+		  "network_access" },
+		{ "net", "true", NETWORK_HOST, NULL, "network_access" },
+		{ "ask-hosts", "true", NETWORK_NONE, NULL, "network_ask" },
+		{ "allow-host", "a.example:1:bytes=1M", NETWORK_NONE, NULL,
+		  "network_allow" },
+		{ "allow-host", "a.example:1", NETWORK_NONE,
+		  "a.example:1:connections=2", "network_allow" },
+		{ "allow-host", "a.example:443", NETWORK_NONE,
+		  "a.example:443:methods=GET", "network_allow" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = ordinary();
+		own(policy) struct policy now = { 0 };
+		struct plan plan;
+
+		if (rows[i].flag)
+			set(&t, rows[i].flag, rows[i].value);
+		accepted(&t);
+		changed(&now, &t, rows[i].access, rows[i].host);
+		plan = t.plan;
+		assert_int_equal(plan_change_network(&plan, &now, &t.err), -1);
+		assert_int_equal(t.err.code, REMIT_E_REFUSED);
+		assert_string_equal(t.err.where, rows[i].where);
+		assert_true(t.err.remedy[0]);
+		assert_ptr_equal(plan.policy, t.plan.policy);
+	}
+}
+
 static void
 proxy_is_absent_without_hosts(void **state)
 {
@@ -350,6 +449,9 @@ main(void)
 		cmocka_unit_test(client_proxy_needs_hosts_and_a_free_address),
 		cmocka_unit_test(
 			listed_hosts_are_enforced_by_a_network_namespace_and_a_proxy),
+		cmocka_unit_test(
+			changed_network_has_rows_of_what_the_proxy_enforces),
+		cmocka_unit_test(network_that_no_proxy_controls_cannot_change),
 		cmocka_unit_test(proxy_is_absent_without_hosts),
 		cmocka_unit_test(hosts_with_the_host_network_are_refused),
 		cmocka_unit_test(

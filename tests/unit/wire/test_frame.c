@@ -101,6 +101,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 				   65536, false, false },
 	[FRAME_COMMAND_ENDED] = { "command_ended", PARTY_JAIL | PARTY_KEEPER,
 				  512, false, false },
+	[FRAME_NETWORK] = { "network", PARTY_CLIENT, 65536, false, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
