@@ -41,6 +41,30 @@ e2b_made_json(const struct sandbox *sb)
 		sb->token, "trafficAccessToken", sb->token);
 }
 
+/* What is allowed now, as the client has written it. "rules" may have
+   secrets. */
+static void
+add_network(json_t *doc, struct e2b *e, struct sandbox *sb)
+{
+	static const char *const shown[] = { "allowOut", "denyOut" };
+	json_t *network = json_object();
+	json_t *wish;
+
+	pthread_mutex_lock(&e->lock);
+	json_object_set_new(doc, "allowInternetAccess",
+			    json_boolean(sb->has_network));
+	wish = json_object_get(sb->wishes, "network");
+	for (size_t i = 0; i < ARRAY_LEN(shown); i++)
+		if (json_is_array(json_object_get(wish, shown[i])))
+			json_object_set(network, shown[i],
+					json_object_get(wish, shown[i]));
+	pthread_mutex_unlock(&e->lock);
+	if (json_object_size(network))
+		json_object_set_new(doc, "network", network);
+	else
+		json_decref(network);
+}
+
 static json_t *
 info_json(struct e2b *e, struct sandbox *sb)
 {
@@ -60,8 +84,7 @@ info_json(struct e2b *e, struct sandbox *sb)
 	json_object_set_new(doc, "diskSizeMB",
 			    json_integer((json_int_t)(sb->disk_bytes >> 20)));
 	json_object_set(doc, "metadata", sb->metadata);
-	json_object_set_new(doc, "allowInternetAccess",
-			    json_boolean(sb->has_network));
+	add_network(doc, e, sb);
 	json_object_set_new(doc, "lifecycle",
 			    json_pack("{s:s, s:b}", "onTimeout",
 				      sb->pauses_at_end ? "pause" : "kill",
@@ -406,19 +429,6 @@ delete_sandbox(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-static void
-refuse_network(struct exchange *x)
-{
-	struct sandbox *sb = e2b_find_named(x);
-
-	if (!sb)
-		return;
-	sandbox_unref(sb);
-	e2b_fail(x, 400,
-		 "the network of a sandbox is fixed when it is made and cannot "
-		 "be changed: make another");
-}
-
 #define SANDBOX(verb, path, what, has)                                 \
 	{                                                              \
 		.method = (verb),                                      \
@@ -444,7 +454,7 @@ const struct route e2b_control_routes[] = {
 	SANDBOX("GET", "/{id}/metrics", e2b_get_usage, BODY_NONE),
 	SANDBOX("POST", "/{id}/pause", e2b_post_pause, BODY_MAYBE),
 	SANDBOX("POST", "/{id}/snapshots", e2b_post_snapshot, BODY_MAYBE),
-	SANDBOX("PUT", "/{id}/network", refuse_network, BODY_MAYBE),
+	SANDBOX("PUT", "/{id}/network", e2b_put_network, BODY_MAYBE),
 	{
 		.method = "GET",
 		.pattern = "/snapshots",

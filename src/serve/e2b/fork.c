@@ -47,10 +47,10 @@ copy_sandbox(struct forking *f)
 	to->memory_bytes = from->memory_bytes;
 	to->disk_bytes = from->disk_bytes;
 	to->input_bytes = from->input_bytes;
-	to->wishes = json_incref(from->wishes);
 	to->has_secrets = from->has_secrets;
 	memcpy(to->template, from->template, sizeof(to->template));
 	pthread_mutex_lock(&e->lock);
+	to->wishes = json_incref(from->wishes);
 	for (struct context *c = from->contexts->next; c; c = c->next)
 		context_add(to, c->id, c->cwd, c->language);
 	pthread_mutex_unlock(&e->lock);

@@ -42,17 +42,19 @@ struct sandbox {
 	/* The paths that lead to its workspace; the first is that of the
 	   jail. */
 	struct list names;
-	/* Members of the request that made the sandbox: with them another one
-	   gets the same policy, metadata and variables. */
-	json_t *wishes;
 	/* The snapshot that the sandbox was made from, or "". */
 	char template[SNAPSHOT_ID_SIZE];
 	bool has_secrets;   /* its client gave some */
 	bool pauses_at_end; /* its life ends with a pause */
 	/* copied from the sandbox's policy */
 	uint64_t cpus, memory_bytes, disk_bytes, input_bytes;
-	bool may_start_programs, has_network;
+	bool may_start_programs;
 	/* ---- protected by the lock of struct e2b ---- */
+	bool has_network;
+	/* Members of the request that made the sandbox: with them another one
+	   gets the same policy, metadata and variables. The object is never
+	   changed, only replaced, when the network changes. */
+	json_t *wishes;
 	struct context *contexts;     /* oldest first; the first is "main" */
 	char running[HOSTED_ID_SIZE]; /* context of the running cell */
 	struct watcher *watchers;     /* whose clients poll */
@@ -192,6 +194,7 @@ json_t *e2b_time_json(uint64_t ms);
 void e2b_post_pause(struct exchange *x);
 void e2b_delete_paused(struct exchange *x);
 void e2b_post_snapshot(struct exchange *x);
+void e2b_put_network(struct exchange *x);
 void e2b_get_snapshots(struct exchange *x);
 void e2b_delete_template(struct exchange *x);
 

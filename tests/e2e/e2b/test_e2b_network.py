@@ -125,7 +125,7 @@ def test_npm_client_s_headers_reach_only_the_host(remit, world):
     with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as run_client:
         seen = run_client(packages.node(made), remit.file("rules.mjs", JS), made, API, INNER, SECRET, LOOK)
     assert seen["text"] == "[200, 200, 'URLError', False]" and keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
-    assert "s3cr3t" not in seen["info"] and "fixed when it is made" in seen["late"]
+    assert "s3cr3t" not in seen["info"] and "its proxy has credentials" in seen["late"]
 
 
 def test_header_is_in_no_jail_process_s_memory(remit, world):
@@ -158,3 +158,157 @@ def test_key_policy_limits_headers(remit, world):
     with clients(world, remit, "--keys", path) as run_client:
         (name, message), fine = run_client("env", f"E2B_API_KEY=e2b_{key}", venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK)
     assert name == "SandboxException" and "network_allow" in message and "s3cr3t" not in message and fine is None
+
+
+# ---- changes of a live sandbox ----
+
+OTHER = "evil.example"
+ALL = "0.0.0.0/0"
+CHANGE = """
+import json, os, sys, urllib.request
+from e2b_code_interpreter import Sandbox
+api, other, look = sys.argv[1:]
+def ask(method, path, body=None, sandbox=None):
+    head = {"X-API-Key": os.environ["E2B_API_KEY"], "E2b-Sandbox-Id": sandbox or box.sandbox_id, "Content-Type": "application/json"}
+    sent = urllib.request.Request(os.environ["E2B_API_URL"] + path, None if body is None else json.dumps(body).encode(), head, method=method)
+    try:
+        with urllib.request.urlopen(sent) as answer: return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as e: return e.code, e.read().decode()
+def failed(f, *a, **k):
+    try: f(*a, **k)
+    except Exception as e: return [type(e).__name__, str(e)]
+def only(*hosts): return {"allow_out": list(hosts), "deny_out": lambda ctx: [ctx.all_traffic]}
+def reached(): return json.loads(box.run_code(look).text.lower())
+def put(body): return ask("PUT", "/sandboxes/" + box.sandbox_id + "/network", body)
+def report(): print(json.dumps(seen))
+seen = {}
+"""
+LOOK_TWICE = f"""
+import urllib.request
+def fetch(url):
+    try: return urllib.request.urlopen(url, timeout=20).status == 200
+    except OSError: return False
+[fetch("https://{API}/a"), fetch("https://{OTHER}/b")]
+"""
+PYTHON_CHANGE = CHANGE + """
+box = Sandbox.create(network=only(api))
+seen["reached"] = [reached()]
+for hosts in ([other], [api, other], [], [api]):
+    box.update_network(only(*hosts))
+    seen["reached"].append(reached())
+Sandbox.update_network(box.sandbox_id, only(other))
+seen["info"] = json.loads(ask("GET", "/sandboxes/" + box.sandbox_id)[1])
+seen["enforcement"] = ask("POST", "/execute", {"code": "1"})[1]
+seen["by_id"] = reached()
+box.update_network(only(api))
+seen["enforcement_again"] = ask("POST", "/execute", {"code": "1"})[1]
+box.update_network({"allow_internet_access": False})
+seen["denied"] = [reached(), json.loads(ask("GET", "/sandboxes/" + box.sandbox_id)[1])["allowInternetAccess"]]
+box.update_network(only(other))
+box.restart_code_context("main")
+seen["restarted"] = reached()
+header = [{"transform": {"headers": {"X-Key": "s3cr3t"}}}]
+seen["refused"] = [
+    failed(box.update_network, {"rules": {api: header}, **only(api)}), failed(box.update_network, only("10.0.0.0/8")),
+    failed(box.update_network, only(*["h%d.example.com" % i for i in range(100)])), failed(box.update_network, only("*.com")),
+    failed(box.update_network, only("not a host")), failed(box.update_network, {"egress_proxy": {"address": "proxy.example.com:1080"}}),
+]
+seen["raw"] = [put(b) for b in ({"allowOut": "x"}, {"allowOut": [1]}, {"denyOut": {}}, {"allow_internet_access": "no"}, {"strange": [1]}, {"allowOut": ["a" * 70000]})]
+seen["unchanged"] = reached()
+seen["ask"] = failed(Sandbox.update_network, "no_such_sandbox", only(api))
+bare = Sandbox.create(network={"deny_out": lambda ctx: [ctx.all_traffic]})
+seen["bare"] = failed(bare.update_network, only(api))
+bare.kill(); box.kill()
+report()
+"""
+PAUSED = CHANGE + """
+box = Sandbox.create(network=only(api))
+box.update_network(only(other))
+seen["pause"] = ask("POST", "/sandboxes/" + box.sandbox_id + "/pause", {"memory": False})[0]
+seen["while_paused"] = put({"allowOut": [api]})
+box = Sandbox.connect(box.sandbox_id)
+seen["resumed"] = reached()
+seen["info"] = json.loads(ask("GET", "/sandboxes/" + box.sandbox_id)[1])["network"]
+box.kill()
+report()
+"""
+
+
+def test_pypi_client_changes_network_of_live_sandbox(remit, world):
+    with clients(world, remit) as run_client:
+        seen = run_client(venvs.framework("e2b"), "-c", PYTHON_CHANGE, API, OTHER, LOOK_TWICE)
+    assert seen["reached"] == [[True, False], [False, True], [True, True], [False, False], [True, False]], seen
+    assert seen["by_id"] == seen["restarted"] == seen["unchanged"] == [False, True]
+    assert seen["info"]["network"] == {"allowOut": [OTHER], "denyOut": [ALL]} and seen["info"]["allowInternetAccess"] is True
+    assert f'"{OTHER}:443"' in seen["enforcement"] and f'"{API}:443"' not in seen["enforcement"]
+    assert f'"{API}:443"' in seen["enforcement_again"] and f'"{OTHER}:443"' not in seen["enforcement_again"]
+    assert seen["denied"] == [[False, False], False]
+    words = ["headers cannot be added", "ranges", "64", "top-level", "network", "another proxy"]
+    for (name, message), word in zip(seen["refused"], words, strict=True):
+        assert name == "SandboxException" and word in message and "s3cr3t" not in message, (word, message)
+    assert [status for status, _ in seen["raw"]] == [400] * 6, seen["raw"]
+    assert "NotFound" in seen["ask"][0] and "no network that a proxy controls" in seen["bare"][1], seen
+
+
+def test_npm_client_changes_network_of_live_sandbox(remit, world):
+    code = JS.split("const header")[0] + """
+const only = (...hosts) => ({ allowOut: hosts, denyOut: ({ allTraffic }) => [allTraffic] });
+const box = await Sandbox.create({ network: only(api) });
+const reached = async () => JSON.parse((await box.runCode(look)).text.toLowerCase());
+const seen = [await reached()];
+for (const hosts of [[secret], [api, secret]]) { await box.updateNetwork(only(...hosts)); seen.push(await reached()); }
+await box.kill();
+console.log(JSON.stringify(seen));
+"""
+    made = packages.folder("e2b")
+    with clients(world, remit) as run_client:
+        seen = run_client(packages.node(made), remit.file("change.mjs", code), made, API, INNER, OTHER, LOOK_TWICE)
+    assert seen == [[True, False], [False, True], [True, True]]
+
+
+def test_paused_sandbox_keeps_changed_network(remit, world):
+    with clients(world, remit, "--state", remit.folder / "e2b-network-state", "--pause-files-only") as run_client:
+        seen = run_client(venvs.framework("e2b"), "-c", PAUSED, API, OTHER, LOOK_TWICE)
+    assert seen["pause"] == 204 and seen["while_paused"][0] == 409 and "connect to it" in seen["while_paused"][1], seen
+    assert seen["resumed"] == [False, True] and seen["info"]["allowOut"] == [OTHER]
+
+
+def test_change_is_limited_by_key_and_reaches_no_sandbox_of_another(remit, world):
+    path = remit.folder / "e2b-change-keys.json"
+    path.unlink(missing_ok=True)
+    key, stranger = (remit("serve", "--keys", path, "--add-key", name).stdout.strip() for name in ("a", "b"))
+    document = json.loads(path.read_text())
+    document["keys"][0] |= {"policy": {"network_allow": [f"{API}:443", f"{API}:80"], "memory_fallback": "per_process"}, "free": []}
+    path.write_text(json.dumps(document))
+    code = CHANGE + f"""
+box = Sandbox.create(network=only(api))
+seen["beyond"] = [failed(box.update_network, only(api, other)), failed(box.update_network, only(other))]
+seen["unchanged"] = reached()
+os.environ["E2B_API_KEY"] = "e2b_{stranger}"
+seen["stranger"] = put({{"allowOut": [api]}})
+os.environ["E2B_API_KEY"] = "e2b_{key}"
+box.update_network(only())
+seen["none"] = reached()
+box.update_network(only(api))
+seen["again"] = reached()
+report()
+"""
+    with clients(world, remit, "--keys", path) as run_client:
+        seen = run_client("env", f"E2B_API_KEY=e2b_{key}", venvs.framework("e2b"), "-c", code, API, OTHER, LOOK_TWICE)
+    assert all(name == "SandboxException" and "network_allow" in message for name, message in seen["beyond"]), seen
+    assert seen["unchanged"] == seen["again"] == [True, False] and seen["none"] == [False, False]
+    assert seen["stranger"][0] == 404
+
+
+def test_whole_network_is_narrowed_and_widened_again(remit, world):
+    code = CHANGE + """
+box = Sandbox.create()
+seen = [reached()]
+for network in (only(api), {}, {"allow_internet_access": False}, {"allow_internet_access": True}):
+    box.update_network(network)
+    seen.append(reached())
+report()
+"""
+    with clients(world, remit, "--net") as run_client:
+        seen = run_client(venvs.framework("e2b"), "-c", code, API, OTHER, LOOK_TWICE)
+    assert seen == [[True, True], [True, False], [True, True], [False, False], [True, True]]
