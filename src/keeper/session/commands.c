@@ -123,7 +123,8 @@ write_audit_line(const struct commands *c, const struct command *cmd,
 	};
 
 	cell_make_id(id);
-	sha256_text(s->pool->key, strlen(s->pool->key), policy);
+	if (session_policy_sha256(s, policy) < 0)
+		return -1;
 	document = command_result(e, id, tiers[s->pool->plan.tier].name,
 				  wall_us / 1000);
 	run.result = document;

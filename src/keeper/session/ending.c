@@ -427,9 +427,11 @@ artifacts_of(const struct session *s)
 	return json_loads(list.data, 0, NULL);
 }
 
-static int
-policy_sha256(const struct session *s, char out[SHA256_TEXT])
+int
+session_policy_sha256(const struct session *s, char out[SHA256_TEXT])
 {
+	if (s->network.list)
+		return audit_line_policy_sha256(&s->network.list->policy, out);
 	if (!s->pool)
 		return audit_line_policy_sha256(&s->policy, out);
 	/* The key of a pool is its policy in canonical form. */
@@ -452,7 +454,7 @@ write_audit_line(const struct session *s, const struct buf *result,
 		.result = document,
 	};
 
-	if (!document || policy_sha256(s, policy) < 0)
+	if (!document || session_policy_sha256(s, policy) < 0)
 		return -1;
 	/* The members that the client adds to a result. Only the client knows
 	   which calls it answered, and how. */

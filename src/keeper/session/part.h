@@ -20,6 +20,7 @@
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
 
+#include "base/digest.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/commands.h"
@@ -174,6 +175,9 @@ void session_on_stdin(void *owner, uint32_t events);
 /* Called when the code is complete. */
 void session_hash_code(struct session *s);
 void session_audit(struct session *s, const struct buf *result);
+/* Hashes the policy in force. Returns -1 if memory is exhausted. */
+int session_policy_sha256(const struct session *s,
+			  char out[SHA256_TEXT]) must_check;
 
 /* Changes that are written to the host, once the jail is dead, or between two
    cells. */

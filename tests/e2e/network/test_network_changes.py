@@ -185,6 +185,22 @@ def test_fresh_jail_gets_the_list_in_force(client):
     assert refused(client) == [True, False]
 
 
+def test_audit_names_the_policy_in_force(remit, world):
+    file = remit.folder / "changes-audit.jsonl"
+    file.unlink(missing_ok=True)
+    keeper = SharedKeeper(Here(remit, world.process.pid, ()), "--audit", file)
+    client = SessionClient(remit, keeper.env)
+    client.open(policy={**POLICY, "network_allow": API})
+    client.out("1")
+    for allowed in (EVIL, API):
+        change(client, network_allow=allowed)
+        client.out("1")
+    client.leave()
+    keeper.close()
+    first, second, third = (json.loads(line)["policy_sha256"] for line in file.read_text().splitlines()[:3])
+    assert first == third != second
+
+
 def test_name_of_this_machine_s_list_is_found_later(client):
     client.open(policy={**POLICY, "network_allow": API})
     client.out(TRY)
