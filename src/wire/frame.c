@@ -304,6 +304,20 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_CLIENT,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_WATCHER] = {
+		.name = "watcher",
+		.from = PARTY_CLIENT,
+	},
+	[FRAME_WATCH] = {
+		.name = "watch",
+		.from = PARTY_CLIENT,
+		.max = 8 * 1024,
+	},
+	[FRAME_WATCH_EVENT] = {
+		.name = "watch_event",
+		.from = PARTY_KEEPER,
+		.max = 16 * 1024,
+	},
 };
 
 void

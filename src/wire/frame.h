@@ -155,6 +155,11 @@ enum frame_type {
 	/* client to keeper, between cells: the hosts that the code may connect
 	   to from now on, as a JSON policy with only these fields */
 	FRAME_NETWORK,
+	/* client to keeper, between cells: with the descriptor over which the
+	   frames below are sent (wire/watch.h) */
+	FRAME_WATCHER,
+	FRAME_WATCH,	   /* client to watcher: struct watch_request */
+	FRAME_WATCH_EVENT, /* watcher to client: struct watch_event */
 	FRAME_TYPES,
 };
 

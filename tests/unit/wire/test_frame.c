@@ -102,6 +102,10 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_COMMAND_ENDED] = { "command_ended", PARTY_JAIL | PARTY_KEEPER,
 				  512, false, false },
 	[FRAME_NETWORK] = { "network", PARTY_CLIENT, 65536, false, false },
+	[FRAME_WATCHER] = { "watcher", PARTY_CLIENT, 0, false, false },
+	[FRAME_WATCH] = { "watch", PARTY_CLIENT, 8192, false, false },
+	[FRAME_WATCH_EVENT] = { "watch_event", PARTY_KEEPER, 16384, false,
+				false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
