@@ -78,7 +78,8 @@ struct blueprint {
 	int root;		    /* the new root, once it is mounted */
 	int writable[WORKSPACE_DIRECTORIES]; /* bare: what the code may write */
 	int ruleset;   /* the Landlock ruleset, once it exists */
-	int workspace; /* for the keeper, if the run exports files; else -1 */
+	int workspace; /* for the keeper, if files may be exported or watched;
+			  else -1 */
 	int scratch;   /* the writable file system, until the overlays exist */
 	int slot;      /* a branch's writable file system */
 	int slots[PLAN_BRANCHES_MAX];	  /* the same for future branches */

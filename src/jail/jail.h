@@ -77,7 +77,8 @@ struct jail {
 	struct link lifeline;
 	int out, err;
 	int listener; /* for refused calls; -1: unsupported */
-	int export;   /* the workspace, if the plan exports files; else -1 */
+	int export;   /* the workspace, if the plan exports files or lets a
+			 client watch them; else -1 */
 	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
 	/* Writable file systems for its branches and theirs; -1: already
 	   used. */

@@ -48,7 +48,7 @@ enum built_fd {
 static inline bool
 jail_sends_built(const struct plan *p)
 {
-	return p->exports || p->write_roots || p->forkable;
+	return p->exports || p->watched || p->write_roots || p->forkable;
 }
 
 /* Do everything that comes before the clone. */

@@ -111,7 +111,7 @@ jail_recv_built(struct jail *j, const struct plan *plan,
 	    plan_keeps(plan, MECH(LANDLOCK)))
 		return fail(err, REMIT_E_INTERNAL,
 			    "the jail sent no Landlock rules");
-	if (j->export < 0 && plan->exports)
+	if (j->export < 0 && (plan->exports || plan->watched))
 		return fail(err, REMIT_E_INTERNAL,
 			    "the jail sent no workspace");
 	for (int i = 0; i < plan->write_roots; i++)

@@ -419,7 +419,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	if (b->contents->font_file && !branch &&
 	    link_fonts(fs, "tmp", JAIL_FONTS, b->contents->font_file) < 0)
 		return -1;
-	if (b->plan->exports) {
+	if (b->plan->exports || b->plan->watched) {
 		/* Open it in this mount, on which nothing else is ever
 		   mounted. */
 		b->workspace = openat(fs, jail_writable[0].name,

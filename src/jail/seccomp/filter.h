@@ -49,6 +49,7 @@ enum filter_special {
 	FILTER_LOCAL,	       /* FILTER_SUBPROCESS with FILTER_UNIX */
 	FILTER_LOCAL_NETWORK,  /* the same, with TCP and UDP sockets */
 	FILTER_PROXY,	       /* a network proxy */
+	FILTER_WATCHER,	       /* a watcher of a workspace's directories */
 	FILTER_CLOSING,	       /* added to the filter of code; the last ones */
 	FILTER_CLOSING_STRICT = FILTER_CLOSING + CLOSING_STRICT,
 	FILTER_CLOSING_DIRECT = FILTER_CLOSING + CLOSING_DIRECT,

@@ -197,6 +197,18 @@ static const struct clause mmap_flags_strict[] = {
 const struct check check_mmap = CHECK(mmap_flags, ALLOW);
 const struct check check_mmap_strict = CHECK(mmap_flags_strict, ALLOW);
 
+/* Private anonymous memory that cannot be executed. */
+#define MMAP_PLAIN                                                         \
+	(MAP_TYPE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | MAP_LOCKED | \
+	 MAP_GROWSDOWN)
+
+static const struct clause mmap_flags_data[] = {
+	ALLOW_IF(BITS(2, PROT_EXEC, 0),
+		 BITS(3, MMAP_PLAIN, MAP_PRIVATE | MAP_ANONYMOUS)),
+};
+
+const struct check check_mmap_data = CHECK(mmap_flags_data, REFUSE(EPERM));
+
 /* linux/memfd.h of older kernels lacks some of these. */
 #define MEMFD_CLOEXEC	    0x1
 #define MEMFD_ALLOW_SEALING 0x2
@@ -395,6 +407,15 @@ static const struct clause fcntl_commands_proxy[] = {
 
 const struct check check_fcntl_proxy =
 	CHECK(fcntl_commands_proxy, REFUSE(EPERM));
+
+static const struct clause fcntl_commands_watcher[] = {
+	/* fdopendir(3) */
+	ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFD)),
+};
+
+const struct check check_fcntl_watcher =
+	CHECK(fcntl_commands_watcher, REFUSE(EPERM));
 
 /* ENOTTY is the kernel's own error for "not on this descriptor". */
 static const struct clause ioctl_requests[] = {

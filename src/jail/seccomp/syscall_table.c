@@ -178,7 +178,7 @@ static const struct call keeper_calls[] = {
 	{ "process_vm_readv", .action = ALLOW }, /* see notice.h */
 	{ "signalfd", .action = ALLOW },
 	{ "signalfd4", .action = ALLOW },
-	{ "inotify_init", .action = ALLOW },
+	/* Watchers inherit this filter. */
 	{ "inotify_init1", .action = ALLOW },
 	{ "inotify_add_watch", .action = ALLOW },
 	{ "inotify_rm_watch", .action = ALLOW },
@@ -297,6 +297,37 @@ static const struct call proxy_calls[] = {
 	CALLS_END,
 };
 
+/*
+ * A watcher reads names and attributes in a directory, and talks over one
+ * socket. openat2 could open a file too, so Landlock and RLIMIT_FSIZE limit it
+ * to reading directories of the workspace.
+ */
+static const struct call watcher_calls[] = {
+	{ "read", .action = ALLOW }, /* from inotify */
+	{ "close", .action = ALLOW },
+	{ "poll", .action = ALLOW },
+	{ "ppoll", .action = ALLOW },
+	{ "sendto", .check = &check_send_connected },
+	{ "recvfrom", .action = ALLOW },
+	{ "inotify_add_watch", .action = ALLOW },
+	{ "inotify_rm_watch", .action = ALLOW },
+	{ "openat2", .action = ALLOW },
+	{ "fcntl", .check = &check_fcntl_watcher },
+	{ "getdents64", .action = ALLOW },
+	{ "fstat", .action = ALLOW },
+	{ "newfstatat", .action = ALLOW },
+	{ "readlinkat", .action = ALLOW },
+	{ "brk", .action = ALLOW },
+	{ "mmap", .check = &check_mmap_data },
+	{ "mremap", .action = ALLOW },
+	{ "munmap", .action = ALLOW },
+	{ "clock_gettime", .action = ALLOW },
+	{ "restart_syscall", .action = ALLOW },
+	{ "rt_sigreturn", .action = ALLOW },
+	{ "exit_group", .action = ALLOW },
+	CALLS_END,
+};
+
 /* Added to the filter of code once the keeper has the listener: removes what
    the steps between the two need. */
 static const struct call closing_calls[] = {
@@ -356,6 +387,9 @@ const struct layer syscall_layers[] = {
 	{ .calls = import_calls, .needs = LAYER_IMPORT },
 	{ .calls = bare_calls, .needs = LAYER_BARE },
 	{ .calls = proxy_calls, .needs = LAYER_PROXY, .from_scratch = true },
+	{ .calls = watcher_calls,
+	  .needs = LAYER_WATCHER,
+	  .from_scratch = true },
 	{ .calls = closing_calls, .needs = LAYER_CLOSING, .allows_rest = true },
 	{ .calls = closing_strict_calls,
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
@@ -384,6 +418,7 @@ static const unsigned special_properties[] = {
 	[FILTER_LOCAL_NETWORK] =
 		FILTER_SUBPROCESS | FILTER_NETWORK | LAYER_UNIX,
 	[FILTER_PROXY] = LAYER_PROXY,
+	[FILTER_WATCHER] = LAYER_WATCHER,
 };
 
 static unsigned

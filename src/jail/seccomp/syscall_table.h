@@ -28,6 +28,7 @@
  *	FILTER_LOCAL             base subprocess unix
  *	FILTER_LOCAL_NETWORK     base subprocess network unix unix_network
  *	FILTER_PROXY             base with every permission removed, then proxy
+ *	FILTER_WATCHER           the same, then watcher
  *	FILTER_CLOSING + flags   everything allowed, then closing, then
  *	                         closing_strict, closing_unsynced (without
  *	                         CLOSING_DIRECT), closing_no_memfd and
@@ -128,6 +129,7 @@ enum layer_property {
 	LAYER_UNIX = 4096,
 	LAYER_NO_MEMFD = 8192,
 	LAYER_STREAMS = 16384,
+	LAYER_WATCHER = 32768,
 };
 
 struct layer {
@@ -171,11 +173,13 @@ extern const struct check check_tgkill_own;
 
 extern const struct check check_mmap;
 extern const struct check check_mmap_strict;
+extern const struct check check_mmap_data;
 extern const struct check check_memfd;
 extern const struct check check_madvise;
 extern const struct check check_madvise_zygote;
 extern const struct check check_fcntl_strict;
 extern const struct check check_fcntl_proxy;
+extern const struct check check_fcntl_watcher;
 extern const struct check check_socketpair_strict;
 extern const struct check check_futex;
 extern const struct check check_prctl;

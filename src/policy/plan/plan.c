@@ -648,6 +648,8 @@ plan_build(struct plan *out, const struct policy *policy,
 	    check_forkable(&p, err) < 0)
 		return -1;
 	plan_decide_unix_sockets(&p);
+	/* Other tiers have a directory of the host as workspace. */
+	p.watched = p.session && p.tier == TIER_LOCAL;
 	p.private_network = p.own_network && (p.proxied || p.has_loopback ||
 					      p.filter & PLAN_FILTER_UNIX);
 	*out = p;

@@ -105,6 +105,7 @@ struct plan {
 	bool runs_workspace; /* files of the workspace and /tmp can be
 				executed */
 	bool exports;	     /* the keeper must be able to read the workspace */
+	bool watched;	     /* a client may watch directories of it */
 	int write_roots;     /* directories of mode rw */
 	bool has_direct;     /* some directory has no limits */
 	bool shares_paths; /* it has directories of the host without an overlay,

@@ -9,10 +9,10 @@
  *	                            you commit it: it is the change of policy.
  *
  * A row of the file is one call: architecture, number, name, the answer to
- * code, and what differs in other variants. init and proxy are named only
- * where they are allowed something, keeper_network only where it differs from
- * keeper, zygote only where it differs from subprocess, import only where it
- * differs from network, bare only where it differs from strict_memory (with
+ * code, and what differs in other variants. init, proxy and watcher are named
+ *only where they are allowed something, keeper_network only where it differs
+ *from keeper, zygote only where it differs from subprocess, import only where
+ *it differs from network, bare only where it differs from strict_memory (with
  * network), closing only where it does not allow, closing_strict and
  * closing_direct only where they differ from that, and closing_direct_strict
  * only where it differs from closing_direct. "arguments" means that these
@@ -262,6 +262,7 @@ keeper_is_allowed_whatever_init_and_code_are(void **state)
 	(void)state;
 	assert_allows_no_more(FILTER_INIT, FILTER_KEEPER);
 	assert_allows_no_more(FILTER_PROXY, FILTER_KEEPER_NETWORK);
+	assert_allows_no_more(FILTER_WATCHER, FILTER_KEEPER);
 	assert_allows_no_more(FILTER_KEEPER, FILTER_KEEPER_NETWORK);
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		assert_allows_no_more(v, v & FILTER_NETWORK
@@ -464,7 +465,8 @@ verdict_name(enum filter_arch arch, unsigned variant, unsigned nr)
 static bool
 is_worth_a_column(unsigned variant, const char *said, const char *usual)
 {
-	if (variant == FILTER_INIT || variant == FILTER_PROXY)
+	if (variant == FILTER_INIT || variant == FILTER_PROXY ||
+	    variant == FILTER_WATCHER)
 		return strcmp(said, "allow") == 0 ||
 		       strcmp(said, "arguments") == 0;
 	if (variant == FILTER_CLOSING)
@@ -521,6 +523,7 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_LOCAL,
 		FILTER_LOCAL_NETWORK,
 		FILTER_PROXY,
+		FILTER_WATCHER,
 		FILTER_CLOSING,
 		FILTER_CLOSING_STRICT,
 		FILTER_CLOSING_DIRECT,

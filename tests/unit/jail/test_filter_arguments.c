@@ -713,6 +713,31 @@ proxy_has_only_socket_calls(void **state)
 }
 
 static void
+watcher_only_reads_directories(void **state)
+{
+	static const char *const refused[] = {
+		"open",	   "openat",	"write",    "sendmsg",
+		"clone",   "execve",	"socket",   "mprotect",
+		"prctl",   "setns",	"unlinkat", "renameat",
+		"mkdirat", "ftruncate", "fchmod",   "ioctl",
+		"dup",	   "pwrite64",	"kill",	    "inotify_init1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		expect(FILTER_WATCHER, refused[i], REFUSE(EPERM), 0);
+	expect(FILTER_WATCHER, "mmap", ALLOW, 0, 4096, PROT_READ | PROT_WRITE,
+	       MAP_PRIVATE | MAP_ANONYMOUS);
+	expect(FILTER_WATCHER, "mmap", REFUSE(EPERM), 0, 4096,
+	       PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	expect(FILTER_WATCHER, "mmap", REFUSE(EPERM), 0, 4096, PROT_READ,
+	       MAP_SHARED, 5);
+	expect(FILTER_WATCHER, "fcntl", ALLOW, 3, F_GETFL);
+	expect(FILTER_WATCHER, "fcntl", REFUSE(EPERM), 3, F_SETFL, 0);
+	expect(FILTER_WATCHER, "fcntl", REFUSE(EPERM), 3, F_SETLEASE, 0);
+}
+
+static void
 keeper_is_refused_unneeded_calls(void **state)
 {
 	static const char *const refused[] = {
@@ -784,6 +809,7 @@ main(void)
 			no_op_arguments_are_refused_without_explanation),
 		cmocka_unit_test(splice_is_refused_to_code),
 		cmocka_unit_test(proxy_has_only_socket_calls),
+		cmocka_unit_test(watcher_only_reads_directories),
 		cmocka_unit_test(keeper_is_refused_unneeded_calls),
 	};
 
