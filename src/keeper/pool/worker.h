@@ -44,6 +44,8 @@ enum fork_stage {
 	FORK_COPIED,
 };
 
+struct watching;
+
 struct worker {
 	struct worker *next;  /* in the keeper's list */
 	struct worker *later; /* in its pool's queue */
@@ -55,8 +57,10 @@ struct worker {
 	struct jail jail;
 	struct cpu_share cpu_share;
 	struct proxy proxy; /* if the plan has network hosts */
-	pid_t joined_pid;   /* the child that the zygote has forked into it; 0:
-			       not reported yet */
+	/* For its session: who watches its workspace, or NULL. */
+	struct watching *watching;
+	pid_t joined_pid; /* the child that the zygote has forked into it; 0:
+			     not reported yet */
 	bool warmed_up;
 	bool has_reported; /* something has arrived on its channel */
 	bool is_verified;  /* the kernel has confirmed which process is at the

@@ -314,6 +314,7 @@ static const struct request {
 	{ FRAME_RESET, SESSION_IDLE, session_reset },
 	{ FRAME_FORK, SESSION_IDLE, session_fork },
 	{ FRAME_COMMANDS, SESSION_IDLE, session_open_commands },
+	{ FRAME_WATCHER, SESSION_IDLE, session_open_watcher },
 	{ FRAME_FILE_TASK, SESSION_IDLE, session_recv_file_task },
 	{ FRAME_COMMIT, SESSION_IDLE, session_commit_now },
 	{ FRAME_NETWORK, SESSION_IDLE, session_set_network },

@@ -7,6 +7,7 @@
  *   clock.c         deadlines and processor time
  *   client.c        frames of the client
  *   commands.c      programs beside the cells
+ *   watching.c      the watcher of its workspace
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
  *   network.c       a new list of hosts for an open session
@@ -25,6 +26,7 @@
 #include "keeper/pool/pool.h"
 #include "keeper/session/commands.h"
 #include "keeper/session/session.h"
+#include "keeper/session/watching.h"
 
 /* Between SIGINT and SIGKILL. */
 #define SESSION_GRACE_US (2 * 1000000ull)

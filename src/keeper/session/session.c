@@ -83,6 +83,8 @@ void
 session_detach_worker(struct session *s)
 {
 	commands_free(s->commands);
+	if (s->worker)
+		watching_free(s->worker->watching);
 	session_drop_question(s);
 	session_drop_packages(s);
 	loop_remove(&s->keeper->loop, &s->on_proxy);
