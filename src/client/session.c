@@ -13,6 +13,7 @@
 #include "client/commands.h"
 #include "client/files/file_task.h"
 #include "client/part.h"
+#include "client/watch.h"
 #include "wire/record.h"
 
 struct remit_session {
@@ -425,15 +426,16 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	return session_leave(s, failed);
 }
 
-/* ---- commands beside the cells ---- */
+/* ---- commands and watchers beside the cells ---- */
 
-/* Send the connection for commands over the socket of the session. */
+/* Send a second connection over the socket of the session. */
 static int
-send_commands(struct remit_session *s, int theirs, struct remit_error *err)
+send_connection(struct remit_session *s, enum frame_type what, int theirs,
+		struct remit_error *err)
 {
 	struct link *l = &s->run.link;
 
-	if (link_send(l, FRAME_COMMANDS, "", 0, err) < 0 ||
+	if (link_send(l, what, "", 0, err) < 0 ||
 	    link_flush_with(l, theirs, err) < 0) {
 		s->broken = true;
 		return -1;
@@ -457,11 +459,37 @@ commands_open(struct remit_session *s, struct commands_link **out,
 		return fail_memory(err, "commands");
 	failed = session_enter(s, err);
 	if (!failed)
-		failed = session_leave(s, send_commands(s, theirs, err));
+		failed = session_leave(
+			s, send_connection(s, FRAME_COMMANDS, theirs, err));
 	if (failed)
 		commands_link_free(c);
 	else
 		*out = c;
+	return failed;
+}
+
+int
+watch_link_open(struct remit_session *s, struct watch_link **out,
+		struct remit_error *err)
+{
+	struct watch_link *w;
+	own_fd int theirs = -1;
+	int pair[2], failed;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	theirs = pair[1];
+	w = watch_link_new(pair[0]);
+	if (!w)
+		return fail_memory(err, "watcher");
+	failed = session_enter(s, err);
+	if (!failed)
+		failed = session_leave(
+			s, send_connection(s, FRAME_WATCHER, theirs, err));
+	if (failed)
+		watch_link_free(w);
+	else
+		*out = w;
 	return failed;
 }
 

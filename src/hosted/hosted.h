@@ -22,6 +22,7 @@
 #include "hosted/artifact_store.h"
 #include "hosted/tenants.h"
 #include "wire/command.h"
+#include "wire/watch.h"
 
 /* The size of an id of a session, a call or a question; ids cannot be
    guessed. */
@@ -131,6 +132,7 @@ struct hosted_options {
 	bool exports;	       /* files may leave the jail, into the store */
 	bool forkable;	       /* sessions only */
 	bool commands;	       /* sessions only: hosted_command() is used */
+	bool watches;	       /* sessions only: hosted_watch() is used */
 	uint64_t life_ms;      /* a session is dropped after it; 0: never */
 	uint64_t memory_bytes; /* from the policy, for the owner's limit */
 	uint64_t result_bytes; /* of one result in the server's memory */
@@ -281,6 +283,30 @@ int hosted_command_signal(struct hosted *r, uint32_t id, int number,
 			  struct remit_error *err) must_check;
 int hosted_command_resize(struct hosted *r, uint32_t id, unsigned columns,
 			  unsigned rows, struct remit_error *err) must_check;
+
+/* ---- watched directories ---- */
+
+/* The events of a watch, called in a thread that all watches of the session
+   share. */
+struct hosted_watch_events {
+	/* WATCH_BEGUN, and then what happens to files. */
+	void (*event)(void *user, const struct watch_event *e);
+	/* Called exactly once, last, with WATCH_REFUSED or a later kind. */
+	void (*ended)(void *user, enum watch_kind why);
+};
+
+/* Begins to watch a directory, whatever the session does. *id is for the
+   functions below, and set before the first event. Fails if nothing in this
+   session can be watched, or if too much is. */
+int hosted_watch(struct hosted *r, const char *path, unsigned flags,
+		 const struct hosted_watch_events *ev, void *user, uint32_t *id,
+		 struct remit_error *err) must_check;
+/* The watch ends soon. It may have ended already. */
+void hosted_watch_stop(struct hosted *r, uint32_t id);
+/* Calls done(user) once, after the events of everything that has happened until
+   now, or when no more events will come. Fails if none will come. */
+int hosted_watch_sync(struct hosted *r, void (*done)(void *user), void *user,
+		      struct remit_error *err) must_check;
 
 /* Raises KeyboardInterrupt in the running cell, if any. A run is killed two
    seconds later. */

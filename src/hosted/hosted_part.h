@@ -1,8 +1,8 @@
 /*
  * hosted_part: declarations shared by the table (hosted_table.c), the queue of
  * a hosted session (hosted.c), its worker (hosted_work.c), commands
- * (hosted_commands.c) and unanswered calls and questions (hosted_wait.c). For
- * these files only.
+ * (hosted_commands.c), watches (hosted_watch.c) and unanswered calls and
+ * questions (hosted_wait.c). For these files only.
  */
 #ifndef REMIT_HOSTED_PART_H
 #define REMIT_HOSTED_PART_H
@@ -69,6 +69,7 @@ struct hosted_table {
 };
 
 struct hosted_commands;
+struct hosted_watches;
 
 struct hosted {
 	struct hosted *next;
@@ -104,6 +105,7 @@ struct hosted {
 	uint64_t cells;
 	struct remit_session *session;
 	struct hosted_commands *commands;	 /* NULL: it cannot run any */
+	struct hosted_watches *watches;		 /* NULL: nothing is watched */
 	char session_id[HOSTED_SESSION_ID_SIZE]; /* the keeper's */
 	int wake; /* an eventfd that interrupts the running cell */
 };
@@ -135,6 +137,9 @@ void hosted_table_end_worker(struct hosted_table *table);
    ends. If commands cannot be had, requests for them fail. */
 void hosted_commands_begin(struct hosted *r);
 void hosted_commands_end(struct hosted *r);
+/* The same for watches. */
+void hosted_watches_begin(struct hosted *r);
+void hosted_watches_end(struct hosted *r);
 int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		 struct remit_error *err) must_check;
 

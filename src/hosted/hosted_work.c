@@ -366,6 +366,7 @@ do_open(struct hosted *r, struct task *t)
 		return;
 	}
 	hosted_commands_begin(r);
+	hosted_watches_begin(r);
 	report_result(t, NULL, NULL);
 }
 
@@ -520,10 +521,13 @@ do_reset(struct hosted *r, struct task *t)
 
 	set_state(r, HOSTED_OPENING);
 	hosted_commands_end(r);
+	hosted_watches_end(r);
 	failed = remit_session_reset(r->session, &err);
 	end_turn(r);
-	if (!failed)
+	if (!failed) {
 		hosted_commands_begin(r);
+		hosted_watches_begin(r);
+	}
 	set_state(r, failed ? HOSTED_ENDED : HOSTED_IDLE);
 	report_result(t, NULL, failed ? &err : NULL);
 }
@@ -539,10 +543,14 @@ do_fork(struct hosted *r, struct task *t)
 
 	if (!failed && !set_session(branch, s))
 		failed = fail_gone(&err);
+	/* Before its worker, which is the only user of the session then. */
+	if (!failed)
+		hosted_watches_begin(branch);
 	if (!failed)
 		failed = hosted_start_worker(branch, &err);
 	if (failed) {
 		hosted_drop(branch);
+		hosted_watches_end(branch);
 		remit_session_drop(detach_session(branch));
 		hosted_table_release_session(branch);
 	}
@@ -556,6 +564,7 @@ do_close(struct hosted *r, struct task *t)
 	struct outcome o = { .job = { .code = "" } };
 
 	hosted_commands_end(r);
+	hosted_watches_end(r);
 	if (remit_session_close(detach_session(r), &o.res, &o.err) < 0)
 		o.res = NULL;
 	admit_result(r, &o);
@@ -687,6 +696,7 @@ worker_main(void *arg)
 		task_free(t);
 	}
 	hosted_commands_end(r);
+	hosted_watches_end(r);
 	remit_session_drop(detach_session(r));
 	hosted_table_release_session(r);
 	hosted_table_remove(r);
