@@ -6,8 +6,8 @@ has no effect here. The answers are claims nevertheless.
 """
 
 from posix import (
-    O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
-    chmod, close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, symlink, unlink,
+    O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
+    chmod, close, fchmod, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, symlink, unlink,
     utime, write,
 )  # fmt: skip
 
@@ -195,11 +195,25 @@ def read(task):
         close(fd)
 
 
+def open_new(path):
+    """Create a file whose permissions do not depend on what the code has set with umask. Those who
+    watch the folder see the change of permissions, as with E2B."""
+    fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL | NO_WAIT, 0o644)
+    try:
+        fchmod(fd, 0o644)
+    except PermissionError:  # in the tier landlock
+        pass
+    return fd
+
+
 def replace(task):
     make_folders(task.place.path)
-    fd = open_regular(task.place.path, O_WRONLY | O_CREAT | (O_APPEND if task.append else 0))
     try:
-        if not task.append:
+        fd = open_new(task.place.path)
+    except FileExistsError:  # perhaps a link to a file that does not exist
+        fd = open_regular(task.place.path, O_WRONLY | O_CREAT | (O_APPEND if task.append else 0))
+    try:
+        if not task.append and fstat(fd).st_size:
             ftruncate(fd, 0)
         for data in gunzip(task.pieces()) if task.gunzip else task.pieces():
             while data:

@@ -46,7 +46,7 @@ sandbox_free(struct sandbox *sb)
 		sb->contexts = c->next;
 		context_free(c);
 	}
-	watchers_free(sb->watchers);
+	watchers_unref(sb->watchers);
 	metadata_free(sb->metadata_of_files);
 	pthread_mutex_destroy(&sb->metadata_lock);
 	json_decref(sb->metadata);

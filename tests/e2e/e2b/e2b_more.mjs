@@ -46,9 +46,9 @@ await box.files.makeDir('w/deep');
 const events = [];
 const watch = await box.files.watchDir('w', (e) => { events.push([e.name, e.type]); }, { recursive: true });
 await box.files.write('w/a', '1');
-await until(() => events.length > 1);
+await until(() => events.length > 2);
 await box.runCode('import os; os.rename("w/a", "w/deep/b")');
-await until(() => events.length > 3);
+await until(() => events.length > 4);
 await watch.stop();
 seen.watched = [events, await failed(box.files.watchDir('nowhere', () => {}))];
 

@@ -119,11 +119,15 @@ async def waiting():
     events = []
     handle = await other.files.watch_dir("w", on_event=lambda e: events.append((e.name, e.type.value)))
     await other.files.write("w/streamed", "x")
+    # While code runs
+    code = "import os, time\nopen('w/quick', 'w').close()\nos.remove('w/quick')\nos.rename('w/streamed', 'w/moved')\nos.chmod('w/moved', 0o600)\nwhile not os.path.exists('stop'): time.sleep(0.01)"
+    running = asyncio.create_task(other.run_code(code))
     for _ in range(600):
-        if len(events) > 1:
+        if len(events) > 7:
             break
         await asyncio.sleep(0.1)  # poll
     await handle.stop()
+    running.cancel()
     return events
 
 

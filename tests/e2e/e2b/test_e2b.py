@@ -717,26 +717,6 @@ def test_link_is_described_by_its_target(served):
         assert found == {"d": "FILE_TYPE_DIRECTORY", "e": "FILE_TYPE_DIRECTORY", "n": "FILE_TYPE_UNSPECIFIED"}
 
 
-def test_watchers_are_polled_and_limited_in_number(one):
-    with boxed(one) as box:
-
-        def call(name: str, status: int = 200, **message):
-            return box.json("POST", f"/filesystem.Filesystem/{name}", message, status=status)
-
-        ids = [call("CreateWatcher", path="/home/user", recursive=True)["watcherId"] for _ in range(8)]
-        assert call("CreateWatcher", 429, path=".")["code"] == "resource_exhausted"
-        box.execute("import os\nos.mkdir('d')\nopen('d/f', 'w').close()")
-        assert [(e["name"], e["type"]) for e in call("GetWatcherEvents", watcherId=ids[0])["events"]] == [("d", "EVENT_TYPE_CREATE"), ("d/f", "EVENT_TYPE_CREATE")]
-        assert call("GetWatcherEvents", watcherId=ids[0]) == {"events": []}
-        inner = call("RemoveWatcher", watcherId=ids[1]) or call("CreateWatcher", path="d")["watcherId"]
-        box.execute("import shutil\nshutil.rmtree('d')")
-        assert call("GetWatcherEvents", watcherId=inner)["events"] == [{"name": "f", "type": "EVENT_TYPE_REMOVE"}]
-        for name in ("GetWatcherEvents", "RemoveWatcher"):
-            assert call(name, 404, watcherId=ids[1])["code"] == "not_found" and call(name, 404, watcherId=5)["code"] == "not_found"
-        with boxed(one) as other:  # another sandbox does not see this watcher
-            assert other.request("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
-
-
 # ---- commands ----
 
 
@@ -902,60 +882,6 @@ def test_unread_input_occupies_no_thread_and_has_a_limit(one):
         assert last["error"]["code"] == "resource_exhausted" and "stdin_bytes" in last["error"]["message"], last
         answer.close()
         assert box.json("POST", "/process.Process/SendInput", sent, status=404)["code"] == "not_found"
-
-
-def test_watcher_s_memory_is_bounded(one):
-    with boxed(one) as box:
-        box.execute("import os\nd = '/'.join(['d' * 250] * 8)\nos.makedirs(d)\nfor i in range(1500): open(f'{d}/{i}', 'w').close()")
-        got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
-        assert "too many entries" in got["message"], got
-        assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
-
-
-def test_events_include_entries_on_request(one):
-    with boxed(one) as box:
-        box.request("POST", "/files?path=d/old", *form(("old", b"1")))
-        wants = {"path": "d", "includeEntry": True, "allowNetworkMounts": True}
-        asked = box.json("POST", "/filesystem.Filesystem/CreateWatcher", wants)["watcherId"]
-        plain = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "d"})["watcherId"]
-        waiting = stream(box, "/filesystem.Filesystem/WatchDir", wants)
-        assert event(waiting) == {"start": {}}
-        box.request("POST", "/files?path=d/new", *(form(("new", b"12"))[0], {**form()[1], "X-Metadata-a": "b"}))
-        box.json("POST", "/filesystem.Filesystem/Remove", {"path": "d/old"})
-
-        def events(watcher: str) -> list[dict]:
-            return box.json("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})["events"]
-
-        entry = stat(box, "d/new")
-        assert entry["path"] == "/home/user/d/new" and entry["metadata"] == {"a": "b"}
-        wanted = [
-            {"name": "new", "type": "EVENT_TYPE_CREATE", "entry": entry},
-            {"name": "new", "type": "EVENT_TYPE_WRITE", "entry": entry},
-            {"name": "old", "type": "EVENT_TYPE_REMOVE"},
-        ]
-        assert events(asked) == wanted
-        assert events(plain) == [{k: e[k] for k in ("name", "type")} for e in wanted]
-        seen = []
-        while len(seen) < 3:
-            seen.append(event(waiting)["filesystem"])
-        assert sorted(seen, key=lambda e: (e["name"], e["type"])) == wanted
-        waiting.close()
-
-
-def test_waiting_watchers_end_with_their_sandbox(one):
-    with boxed(one) as box:
-        waiting = [stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."}) for _ in range(8)]
-        for w in waiting:
-            assert event(w) == {"start": {}}
-        many = stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."})
-        assert event(many) == {"start": {}} and event(many)["error"]["code"] == "resource_exhausted"
-        waiting.pop().close()
-        box.execute("open('new', 'w').close()")
-        for w in waiting:
-            assert event(w) == {"filesystem": {"name": "new", "type": "EVENT_TYPE_CREATE"}}
-    for w in waiting:
-        with pytest.raises((AssertionError, http.client.IncompleteRead)):
-            event(w)
 
 
 # ---- debug mode ----

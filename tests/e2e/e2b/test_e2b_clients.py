@@ -112,7 +112,7 @@ def test_npm_client_runs_commands_and_watches_folders(one):
     assert seen["refused"] == ["InvalidArgumentError"] and seen["killed"] == [True, "CommandExitError", False]
     assert seen["beside"] == ["xx", "x", 1] and seen["terminal"] == [True, True, True, "CommandExitError"]
     events, missing = seen["watched"]
-    assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
+    assert events == [["a", "create"], ["a", "chmod"], ["a", "write"], ["a", "rename"], ["deep/b", "create"]]
     assert missing == "FileNotFoundError"
     assert seen["files"] == ["/home/user/w/deep", "packed"]
     assert seen["pages"] == [2, 1] and seen["life"] == [True, True] and seen["end"] == [True, "SandboxNotFoundError", 1]
@@ -128,13 +128,16 @@ def test_pypi_client_runs_commands_and_watches_folders(one):
     assert seen["beside"] == ["hello\n", "hello\n", 1, True]
     assert seen["terminal"] == [True, True, True, True, "CommandExitException"]
     first, deep, second, third = seen["watched"]
-    assert first == [["a", "create"], ["a", "write"], ["deep", "chmod"]] and deep == [*first, ["deep/b", "create"], ["deep/b", "write"]]
-    assert second == [["a", "write"], ["c", "create"], ["c", "write"]] and third == []
+    made, nested = ([[name, kind] for kind in ("create", "chmod", "write")] for name in ("a", "deep/b"))
+    assert first == [*made, ["deep", "chmod"]] and deep == [*made, *nested, ["deep", "chmod"]]
+    assert second == [["a", "write"], ["c", "create"]] and third == []
     assert seen["watch_errors"] == ["FileNotFoundException", "InvalidArgumentException", "SandboxException"]
-    assert seen["streamed"] == [["streamed", "create"], ["streamed", "write"]]
+    assert seen["streamed"][:3] == [["streamed", "create"], ["streamed", "chmod"], ["streamed", "write"]]
+    assert seen["streamed"][3:] == [["quick", "create"], ["quick", "remove"], ["streamed", "rename"], ["moved", "create"], ["moved", "chmod"]]
     assert seen["labels"] == [{"author": "me"}, {"author": "me"}, {"author": "me"}, "packed"]
     assert seen["link"] == ["symlink", "/home/user/l/a", "nowhere"]
-    assert seen["described"] == [["b", "create", "/home/user/l/b", 1], ["b", "write", "/home/user/l/b", 1]]
+    assert [e[:3] for e in seen["described"]] == [["b", kind, "/home/user/l/b"] for kind in ("create", "chmod", "write")]
+    assert seen["described"][-1][3] == 1
     assert seen["templates"] == [True, False] and seen["extended"]
     assert "only template" in seen["refused"][0][1] and seen["refused"][1][0] == "AuthenticationException", seen["refused"]
     assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]

@@ -15,7 +15,7 @@ filing_free(void *filing)
 {
 	struct filing *f = filing;
 
-	watcher_free(f->watcher);
+	watcher_unref(f->watcher);
 	sandbox_unref(f->sb);
 	multipart_free(&f->form);
 	json_decref(f->made);
