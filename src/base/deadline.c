@@ -52,6 +52,11 @@ static const struct {
 		.ms = 10000,
 		.late = "a command was killed and did not end",
 	},
+	[DEADLINE_PORT] = {
+		.name = "port",
+		.ms = 10000,
+		.late = "the keeper did not open a connection to a port",
+	},
 	[DEADLINE_STOP] = {
 		.name = "stop",
 		.ms = 2000,

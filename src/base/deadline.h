@@ -21,6 +21,7 @@ enum deadline {
 	DEADLINE_COPY,	  /* a session to be copied */
 	DEADLINE_FILE,	  /* a session to answer a request for a file */
 	DEADLINE_COMMAND, /* a command to end after it was killed */
+	DEADLINE_PORT,	  /* a keeper to open a connection to a port */
 	DEADLINE_STOP,	  /* a session to stop for a commit */
 	DEADLINE_COMMIT,  /* changes to be written to the host */
 	DEADLINE_KEYRING, /* the kernel to free the keyrings of ended runs */

@@ -15,6 +15,7 @@
 #include "wire/link.h"
 
 struct commands_link;
+struct ports_link;
 
 /* How many connections are kept for later runs. */
 #define CONNECTIONS_KEPT 16
@@ -90,6 +91,11 @@ int client_converse(struct run *r, struct remit_error *err) must_check;
 
 /* Takes ownership of the descriptor. Returns NULL if memory is exhausted. */
 struct commands_link *commands_link_new(int fd);
+
+/* ---- ports.c ---- */
+
+/* The same for ports. */
+struct ports_link *ports_link_new(int fd);
 
 /* ---- connection.c ---- */
 

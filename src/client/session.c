@@ -13,6 +13,7 @@
 #include "client/commands.h"
 #include "client/files/file_task.h"
 #include "client/part.h"
+#include "client/ports.h"
 #include "client/watch.h"
 #include "wire/record.h"
 
@@ -426,7 +427,7 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	return session_leave(s, failed);
 }
 
-/* ---- commands and watchers beside the cells ---- */
+/* ---- commands, watchers and ports beside the cells ---- */
 
 /* Send a second connection over the socket of the session. */
 static int
@@ -490,6 +491,31 @@ watch_link_open(struct remit_session *s, struct watch_link **out,
 		watch_link_free(w);
 	else
 		*out = w;
+	return failed;
+}
+
+int
+ports_open(struct remit_session *s, struct ports_link **out,
+	   struct remit_error *err)
+{
+	struct ports_link *p;
+	own_fd int theirs = -1;
+	int pair[2], failed;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	theirs = pair[1];
+	p = ports_link_new(pair[0]);
+	if (!p)
+		return fail_memory(err, "ports");
+	failed = session_enter(s, err);
+	if (!failed)
+		failed = session_leave(
+			s, send_connection(s, FRAME_PORTS, theirs, err));
+	if (failed)
+		ports_link_free(p);
+	else
+		*out = p;
 	return failed;
 }
 

@@ -133,6 +133,7 @@ struct hosted_options {
 	bool forkable;	       /* sessions only */
 	bool commands;	       /* sessions only: hosted_command() is used */
 	bool watches;	       /* sessions only: hosted_watch() is used */
+	bool ports;	       /* sessions only: hosted_port() is used */
 	uint64_t life_ms;      /* a session is dropped after it; 0: never */
 	uint64_t memory_bytes; /* from the policy, for the owner's limit */
 	uint64_t result_bytes; /* of one result in the server's memory */
@@ -307,6 +308,14 @@ void hosted_watch_stop(struct hosted *r, uint32_t id);
    now, or when no more events will come. Fails if none will come. */
 int hosted_watch_sync(struct hosted *r, void (*done)(void *user), void *user,
 		      struct remit_error *err) must_check;
+/* ---- ports: programs that listen in the jail ---- */
+
+/* Returns in *fd a non-blocking socket that is being connected to
+   127.0.0.1:port in the session's jail. Unlike the functions above it waits for
+   the keeper, but neither for the session's worker nor for the program that
+   listens. */
+int hosted_port(struct hosted *r, uint16_t port, int *fd,
+		struct remit_error *err) must_check;
 
 /* Raises KeyboardInterrupt in the running cell, if any. A run is killed two
    seconds later. */

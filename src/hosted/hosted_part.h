@@ -1,8 +1,8 @@
 /*
  * hosted_part: declarations shared by the table (hosted_table.c), the queue of
  * a hosted session (hosted.c), its worker (hosted_work.c), commands
- * (hosted_commands.c), watches (hosted_watch.c) and unanswered calls and
- * questions (hosted_wait.c). For these files only.
+ * (hosted_commands.c), watches (hosted_watch.c), ports (hosted_ports.c) and
+ * unanswered calls and questions (hosted_wait.c). For these files only.
  */
 #ifndef REMIT_HOSTED_PART_H
 #define REMIT_HOSTED_PART_H
@@ -70,6 +70,7 @@ struct hosted_table {
 
 struct hosted_commands;
 struct hosted_watches;
+struct hosted_ports;
 
 struct hosted {
 	struct hosted *next;
@@ -106,6 +107,7 @@ struct hosted {
 	struct remit_session *session;
 	struct hosted_commands *commands;	 /* NULL: it cannot run any */
 	struct hosted_watches *watches;		 /* NULL: nothing is watched */
+	struct hosted_ports *ports;		 /* NULL: none can be reached */
 	char session_id[HOSTED_SESSION_ID_SIZE]; /* the keeper's */
 	int wake; /* an eventfd that interrupts the running cell */
 };
@@ -140,6 +142,9 @@ void hosted_commands_end(struct hosted *r);
 /* The same for watches. */
 void hosted_watches_begin(struct hosted *r);
 void hosted_watches_end(struct hosted *r);
+/* The same for ports. */
+void hosted_ports_begin(struct hosted *r);
+void hosted_ports_end(struct hosted *r);
 int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		 struct remit_error *err) must_check;
 

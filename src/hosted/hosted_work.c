@@ -367,6 +367,7 @@ do_open(struct hosted *r, struct task *t)
 	}
 	hosted_commands_begin(r);
 	hosted_watches_begin(r);
+	hosted_ports_begin(r);
 	report_result(t, NULL, NULL);
 }
 
@@ -522,11 +523,13 @@ do_reset(struct hosted *r, struct task *t)
 	set_state(r, HOSTED_OPENING);
 	hosted_commands_end(r);
 	hosted_watches_end(r);
+	hosted_ports_end(r);
 	failed = remit_session_reset(r->session, &err);
 	end_turn(r);
 	if (!failed) {
 		hosted_commands_begin(r);
 		hosted_watches_begin(r);
+		hosted_ports_begin(r);
 	}
 	set_state(r, failed ? HOSTED_ENDED : HOSTED_IDLE);
 	report_result(t, NULL, failed ? &err : NULL);
@@ -565,6 +568,7 @@ do_close(struct hosted *r, struct task *t)
 
 	hosted_commands_end(r);
 	hosted_watches_end(r);
+	hosted_ports_end(r);
 	if (remit_session_close(detach_session(r), &o.res, &o.err) < 0)
 		o.res = NULL;
 	admit_result(r, &o);
@@ -697,6 +701,7 @@ worker_main(void *arg)
 	}
 	hosted_commands_end(r);
 	hosted_watches_end(r);
+	hosted_ports_end(r);
 	remit_session_drop(detach_session(r));
 	hosted_table_release_session(r);
 	hosted_table_remove(r);

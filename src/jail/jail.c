@@ -320,7 +320,8 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	if (idmap_write(j->init_pid, JAIL_UID, j->host_uid, JAIL_UID, gid,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
-	if ((j->warm || b->plan->forkable || b->plan->installs) &&
+	if ((j->warm || b->plan->forkable || b->plan->installs ||
+	     b->plan->has_ports) &&
 	    jail_open_namespaces(j, b->plan->private_network, err) < 0)
 		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)

@@ -71,7 +71,8 @@ struct jail {
 	bool warm;	 /* the code is a child of the keeper */
 	bool run_reaped; /* warm only */
 	/* Warm: what the zygote's child needs, or -1. The namespaces stay open
-	   if the session can have branches or packages can be installed. */
+	   if the session can have branches, packages can be installed, or its
+	   code can listen. */
 	int entry[JOIN_FDS];
 	struct link channel;
 	struct link lifeline;
@@ -166,6 +167,17 @@ void jail_branch_joined(struct jail *j);
  */
 int jail_attach(const struct jail *j, int directory, size_t slot,
 		struct remit_error *err) must_check;
+
+/* The maximum of sockets that are made at a time. */
+#define JAIL_SOCKETS_MAX 8
+
+/*
+ * Make TCP sockets (IPv4, non-blocking) in the network of a jail whose plan has
+ * has_ports. Such a socket connects only to programs in the jail, also in other
+ * processes. The caller owns all `count` descriptors.
+ */
+int jail_make_sockets(const struct jail *j, int *fds, size_t count,
+		      struct remit_error *err) must_check;
 
 /* Tier unsafe: start the interpreter as a plain child of the keeper. */
 int jail_open_unsafe(struct jail *j, const struct plan *plan,

@@ -109,6 +109,12 @@ listeners_cover(const struct listeners *l, const struct host_rules *rules,
 	return true;
 }
 
+bool
+listeners_have_port(const struct listeners *l, uint16_t port)
+{
+	return has_port(l, false, port) || has_port(l, true, port);
+}
+
 /* ---- in pid 1 ---- */
 
 static struct sockaddr_in

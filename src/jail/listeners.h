@@ -42,6 +42,9 @@ int listeners_list(struct listeners *out, const struct plan *plan,
    number of the first entry that they do not serve. */
 bool listeners_cover(const struct listeners *l, const struct host_rules *rules,
 		     size_t *which) must_check;
+/* Whether one of these is at a port: the proxy accepts connections there, and
+   the code cannot listen. */
+bool listeners_have_port(const struct listeners *l, uint16_t port);
 
 /*
  * Called in pid 1: bring the loopback device up, open all listeners, send them

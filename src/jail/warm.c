@@ -152,6 +152,7 @@ jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	jail_note_fail_step(&cmd.params, STEP_CLOSE, STEP_SELF_TEST);
 	if (zygote_send(z, &cmd, j->entry, err) < 0)
 		return -1;
-	jail_close_entry(j, plan->forkable || plan->installs);
+	jail_close_entry(j,
+			 plan->forkable || plan->installs || plan->has_ports);
 	return 0;
 }

@@ -318,6 +318,15 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = 16 * 1024,
 	},
+	[FRAME_PORTS] = {
+		.name = "ports",
+		.from = PARTY_CLIENT,
+	},
+	[FRAME_PORT] = {
+		.name = "port",
+		.from = PARTY_CLIENT | PARTY_KEEPER,
+		.max = 512,
+	},
 };
 
 void

@@ -160,6 +160,14 @@ enum frame_type {
 	FRAME_WATCHER,
 	FRAME_WATCH,	   /* client to watcher: struct watch_request */
 	FRAME_WATCH_EVENT, /* watcher to client: struct watch_event */
+	/* client to keeper, between cells: connections to ports of the jail
+	   will be requested. With the descriptor over which the frame below is
+	   sent. */
+	FRAME_PORTS,
+	/* client to keeper: u32 port. Keeper to client: with the descriptor of
+	   a TCP socket that is being connected to it; or without one, a text
+	   has the reason. */
+	FRAME_PORT,
 	FRAME_TYPES,
 };
 

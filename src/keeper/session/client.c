@@ -315,6 +315,7 @@ static const struct request {
 	{ FRAME_FORK, SESSION_IDLE, session_fork },
 	{ FRAME_COMMANDS, SESSION_IDLE, session_open_commands },
 	{ FRAME_WATCHER, SESSION_IDLE, session_open_watcher },
+	{ FRAME_PORTS, SESSION_IDLE, session_open_ports },
 	{ FRAME_FILE_TASK, SESSION_IDLE, session_recv_file_task },
 	{ FRAME_COMMIT, SESSION_IDLE, session_commit_now },
 	{ FRAME_NETWORK, SESSION_IDLE, session_set_network },

@@ -39,7 +39,7 @@ session_start_idle_timer(struct session *s)
 {
 	/* The jail is active while it is being copied, runs commands, or
 	   handles a file request. Each command has a deadline. */
-	bool active = s->branch || commands_are_running(s->commands);
+	bool active = s->branch || commands_are_running(s->beside.commands);
 
 	s->clock.deadline_us =
 		active || !s->worker
@@ -95,7 +95,7 @@ exceed_cpu_limit(struct session *s)
 {
 	struct remit_error why;
 
-	if (commands_exceed_cpu(s->commands)) {
+	if (commands_exceed_cpu(s->beside.commands)) {
 		s->cell.cpu_before_us = session_cpu_us(s);
 		session_check_cpu(s);
 		return;

@@ -271,7 +271,7 @@ commands_close(struct commands *c, const char *why)
 
 	report_gone(c, why);
 	(void)!link_flush(&c->client, &err);
-	s->commands = NULL;
+	s->beside.commands = NULL;
 	loop_set_timer(&s->keeper->loop, &c->timer, 0);
 	loop_remove(&s->keeper->loop, &c->on_client);
 	loop_remove(&s->keeper->loop, &c->on_helper);
@@ -625,7 +625,7 @@ commands_new(struct session *s, int client, int helper, struct remit_error *err)
 	};
 	link_open(&c->client, client, PARTY_CLIENT);
 	link_open(&c->helper, helper, PARTY_JAIL);
-	s->commands = c;
+	s->beside.commands = c;
 	if (loop_add(&s->keeper->loop, &c->on_client, client, EPOLLIN,
 		     on_client, c, err) == 0 &&
 	    loop_add(&s->keeper->loop, &c->on_helper, helper, EPOLLIN,
@@ -640,7 +640,7 @@ commands_new(struct session *s, int client, int helper, struct remit_error *err)
 static bool
 may_have_commands(const struct session *s)
 {
-	return s->worker && !s->commands && !s->loss.code &&
+	return s->worker && !s->beside.commands && !s->loss.code &&
 	       s->pool->plan.policy->subprocess_execution &&
 	       !s->pool->plan.forkable && !task_is_checked(&s->pool->plan);
 }

@@ -8,6 +8,7 @@
  *   client.c        frames of the client
  *   commands.c      programs beside the cells
  *   watching.c      the watcher of its workspace
+ *   ports.c         connections to programs that listen in the jail
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
  *   network.c       a new list of hosts for an open session
@@ -25,6 +26,7 @@
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/commands.h"
+#include "keeper/session/ports.h"
 #include "keeper/session/session.h"
 #include "keeper/session/watching.h"
 

@@ -82,7 +82,8 @@ session_successor(struct session *s)
 void
 session_detach_worker(struct session *s)
 {
-	commands_free(s->commands);
+	commands_free(s->beside.commands);
+	ports_free(s->beside.ports);
 	if (s->worker)
 		watching_free(s->worker->watching);
 	session_drop_question(s);

@@ -40,6 +40,7 @@
 struct commands;
 struct install;
 struct keeper;
+struct ports;
 
 /* The session as its client sees it. */
 enum session_life {
@@ -87,6 +88,12 @@ struct session_network {
 	struct ledger *before;	   /* what earlier cells did */
 };
 
+/* What its client uses independently of its cells. */
+struct beside_cells {
+	struct commands *commands; /* NULL: it cannot have any */
+	struct ports *ports;	   /* NULL: none can be reached */
+};
+
 struct session {
 	struct session *next;	   /* in the keeper's list */
 	struct session *want_next; /* in the pool's list of sessions that want a
@@ -129,7 +136,7 @@ struct session {
 	struct cell_clock clock;
 	struct timer timer;
 	struct committer committer;
-	struct commands *commands; /* NULL: it cannot have any */
+	struct beside_cells beside;
 
 	/* Its cells; a run has one. */
 	struct cell cell;

@@ -652,6 +652,7 @@ plan_build(struct plan *out, const struct policy *policy,
 	p.watched = p.session && p.tier == TIER_LOCAL;
 	p.private_network = p.own_network && (p.proxied || p.has_loopback ||
 					      p.filter & PLAN_FILTER_UNIX);
+	p.has_ports = p.own_network && (p.proxied || p.has_loopback);
 	*out = p;
 	p.mounts = NULL;
 	p.places = (struct list){ 0 };

@@ -95,6 +95,8 @@ struct plan {
 	bool own_network;
 	bool has_loopback;    /* the jail can reach itself over IP */
 	bool private_network; /* other jails must not be in its network */
+	bool has_ports; /* the code can listen, in a network without other jails
+			 */
 	bool ends_tls;	/* the proxy terminates TLS with its own certificates */
 	bool has_given; /* some credentials are given by the client of the
 			   session */

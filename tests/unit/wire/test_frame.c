@@ -106,6 +106,9 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_WATCH] = { "watch", PARTY_CLIENT, 8192, false, false },
 	[FRAME_WATCH_EVENT] = { "watch_event", PARTY_KEEPER, 16384, false,
 				false },
+	[FRAME_PORTS] = { "ports", PARTY_CLIENT, 0, false, false },
+	[FRAME_PORT] = { "port", PARTY_CLIENT | PARTY_KEEPER, 512, false,
+			 false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
