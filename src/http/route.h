@@ -43,6 +43,10 @@ struct route {
 	size_t body_max; /* bytes; 0: ROUTE_JSON_BYTES */
 	/* The body may have "Content-Encoding: gzip"; it is not decoded. */
 	bool takes_gzip;
+	/* `serve` is called before the body is read, and replies with an error
+	   or reply_relay(). Such requests may come from pages of any origin,
+	   since the server does not act on them. */
+	bool relays;
 	/* No key is required: the reply contains nothing secret, or the
 	   function checks something else. */
 	bool is_open;

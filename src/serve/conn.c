@@ -6,6 +6,7 @@
 #include "http/certificate.h"
 #include "http/tls.h"
 #include "serve/exchange_part.h"
+#include "serve/port_relay.h"
 #include "serve/server.h"
 
 #define READ_BYTES ((size_t)64 * 1024)
@@ -29,8 +30,7 @@
 
 /* ---- bytes, with TLS if there is a certificate ---- */
 
-/* Like send(2) and recv(2) with MSG_DONTWAIT. */
-static ssize_t
+ssize_t
 conn_send(struct conn *c, const void *bytes, size_t len)
 {
 	return c->tls ? tls_write(c->tls, bytes, len)
@@ -39,7 +39,7 @@ conn_send(struct conn *c, const void *bytes, size_t len)
 
 /* A TLS record has at most 16 KiB. `size` is larger, so the whole record is
    returned and nothing stays buffered that epoll would not report. */
-static ssize_t
+ssize_t
 conn_receive(struct conn *c, void *out, size_t size)
 {
 	return c->tls ? tls_read(c->tls, out, size)
@@ -103,7 +103,7 @@ conn_enter(struct conn *c, enum conn_step step)
 	c->progress_us = c->step_us;
 }
 
-static void
+void
 conn_want(struct conn *c, uint32_t events)
 {
 	loop_want(&c->server->loop, &c->source, events);
@@ -114,6 +114,7 @@ conn_close(struct conn *c)
 {
 	struct exchange *x = take_ptr(&c->x);
 
+	port_relay_free(c->relay);
 	*c->before = c->next;
 	if (c->next)
 		c->next->before = c->before;
@@ -202,8 +203,7 @@ conn_linger(struct conn *c)
 	conn_want(c, EPOLLIN | EPOLLRDHUP);
 }
 
-/* The reply is sent: waits for the next request, or closes. */
-static void
+void
 conn_finish(struct conn *c)
 {
 	struct exchange *x = take_ptr(&c->x);
@@ -238,13 +238,30 @@ pop_read_turn(struct exchange *x)
 	return turn;
 }
 
+/* Returns true once, when the connection is to be relayed. */
+static bool
+pop_relay(struct exchange *x, int *fd, const char *const **secrets)
+{
+	pthread_mutex_lock(&x->lock);
+	*fd = take_fd(&x->relay_fd);
+	*secrets = x->relay_secrets;
+	pthread_mutex_unlock(&x->lock);
+	return *fd >= 0;
+}
+
 void
 conn_progress(struct conn *c)
 {
-	int whole;
+	const char *const *secrets;
+	int whole, fd;
 
 	if (c->step != CONN_ANSWER)
 		return;
+	if (pop_relay(c->x, &fd, &secrets)) {
+		conn_enter(c, CONN_RELAY);
+		port_relay_begin(c, fd, secrets);
+		return;
+	}
 	if (pop_read_turn(c->x))
 		c->x->route->serve(c->x);
 	whole = conn_flush(c);
@@ -269,6 +286,13 @@ conn_answer(struct conn *c)
 	conn_enter(c, CONN_ANSWER);
 	conn_want(c, EPOLLRDHUP);
 	conn_progress(c);
+}
+
+void
+conn_reply_instead(struct conn *c, int status, const char *message)
+{
+	reply_fail(c->x, status, "gone", "%s", message);
+	conn_answer(c);
 }
 
 /* Refuses a request whose end cannot be found: the reply is the last of the
@@ -394,6 +418,13 @@ conn_begin_request(struct conn *c, const struct http_head *h)
 	}
 	if (!fits) {
 		conn_reject(c, 429, "too many connections of this key");
+		return;
+	}
+	if (x->route->relays) {
+		/* Its body is not read here. */
+		x->closes = true;
+		x->route->serve(x);
+		conn_answer(c);
 		return;
 	}
 	body_begin(&x->body, h->is_chunked, h->body_bytes,
@@ -529,6 +560,10 @@ conn_on_ready(void *owner, uint32_t events)
 		conn_discard(c);
 		return;
 	}
+	if (c->step == CONN_RELAY) {
+		port_relay_on_client(c->relay, events);
+		return;
+	}
 	if (c->step == CONN_ANSWER) {
 		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 			conn_close(c);
@@ -586,6 +621,8 @@ conn_is_late(const struct conn *c, uint64_t now_us)
 		return still > HEAD_US || step > BODY_US;
 	case CONN_ANSWER:
 		return c->has_unsent && still > STALL_US;
+	case CONN_RELAY:
+		return false; /* port_relay_watch() decides */
 	case CONN_LINGER:
 		return step > LINGER_US;
 	}
@@ -597,6 +634,10 @@ conn_watch(struct conn *c, uint64_t now_us)
 {
 	if (conn_is_late(c, now_us)) {
 		conn_close(c);
+		return;
+	}
+	if (c->step == CONN_RELAY) {
+		port_relay_watch(c->relay, now_us);
 		return;
 	}
 	if (c->step == CONN_ANSWER) {

@@ -13,6 +13,7 @@ enum conn_step {
 	CONN_HEAD,	/* waits for a head, or reads it */
 	CONN_BODY,	/* reads a body */
 	CONN_ANSWER,	/* the reply is being built or sent */
+	CONN_RELAY,	/* a program in a jail replies: port_relay.h */
 	CONN_LINGER, /* the last reply is sent: discards input until the client
 			has closed its end */
 };
@@ -28,6 +29,7 @@ struct conn {
 	enum conn_step step;
 	struct buf in;
 	struct exchange *x;
+	struct port_relay *relay; /* in CONN_RELAY */
 	/* The key that its last request with a key belonged to; NULL: none so
 	   far. */
 	struct key *key;
@@ -47,5 +49,17 @@ void conn_watch(struct conn *c, uint64_t now_us);
 void conn_close(struct conn *c);
 /* Whether it is between two requests or before the first. */
 bool conn_is_idle(const struct conn *c);
+
+/* ---- for port_relay.c ---- */
+
+/* Like send(2) and recv(2) with MSG_DONTWAIT, with TLS if the client uses it.
+   `size` must be at least 16 KiB. */
+ssize_t conn_send(struct conn *c, const void *bytes, size_t len);
+ssize_t conn_receive(struct conn *c, void *out, size_t size);
+void conn_want(struct conn *c, uint32_t events);
+/* The reply is sent: closes the connection, or waits for the next request. */
+void conn_finish(struct conn *c);
+/* The relay has ended or could not begin: sends an error as the reply. */
+void conn_reply_instead(struct conn *c, int status, const char *message);
 
 #endif

@@ -31,6 +31,7 @@ exchange_new(struct server *s, struct conn *c)
 	x->head.cap = HEAD_MAX;
 	x->out.cap = x->tail.cap = OUT_MAX;
 	x->extras.cap = HEAD_MAX;
+	x->relay_fd = -1;
 	x->begun_us = loop_now_us();
 	return x;
 }
@@ -65,6 +66,7 @@ exchange_free(struct exchange *x)
 	buf_free(&x->out);
 	buf_free(&x->tail);
 	buf_free(&x->extras);
+	own_fd_close(&x->relay_fd);
 	pthread_cond_destroy(&x->drained);
 	pthread_mutex_destroy(&x->lock);
 	free(x->path);
@@ -246,21 +248,14 @@ set_pair(struct exchange_pair *p, const char *name, size_t name_len,
 	return p->name && p->value ? 0 : -1;
 }
 
-int
-exchange_set_target(struct exchange *x, struct http_text target)
+/* Returns -1 if the query is malformed, has too many parameters, or memory is
+   exhausted. */
+static int
+set_query(struct exchange *x, const char *at, const char *end)
 {
-	const char *end = target.text + target.len, *at;
-	const char *mark = memchr(target.text, '?', target.len);
 	size_t n = 0;
 
-	if (!target.len || target.text[0] != '/' ||
-	    memchr(target.text, '#', target.len))
-		return -1;
-	x->path = strndup(target.text,
-			  (size_t)((mark ? mark : end) - target.text));
-	if (!x->path)
-		return -1;
-	for (at = mark ? mark + 1 : end; at < end;) {
+	while (at < end) {
 		const char *stop = memchr(at, '&', (size_t)(end - at));
 		const char *is;
 
@@ -275,6 +270,23 @@ exchange_set_target(struct exchange *x, struct http_text target)
 			return -1;
 		at = stop + 1;
 	}
+	return 0;
+}
+
+int
+exchange_set_target(struct exchange *x, struct http_text target)
+{
+	const char *end = target.text + target.len;
+	const char *mark = memchr(target.text, '?', target.len);
+
+	if (!target.len || target.text[0] != '/' ||
+	    memchr(target.text, '#', target.len))
+		return -1;
+	x->path = strndup(target.text,
+			  (size_t)((mark ? mark : end) - target.text));
+	if (!x->path)
+		return -1;
+	x->has_bad_query = set_query(x, mark ? mark + 1 : end, end) < 0;
 	return 0;
 }
 
@@ -568,6 +580,16 @@ reply_abort(struct exchange *x)
 {
 	pthread_mutex_lock(&x->lock);
 	x->is_ended = x->closes = true;
+	pthread_mutex_unlock(&x->lock);
+	server_notify(x);
+}
+
+void
+reply_relay(struct exchange *x, int fd, const char *const *secrets)
+{
+	pthread_mutex_lock(&x->lock);
+	x->relay_fd = fd;
+	x->relay_secrets = secrets;
 	pthread_mutex_unlock(&x->lock);
 	server_notify(x);
 }

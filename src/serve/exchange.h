@@ -7,6 +7,7 @@
  *
  *	reply_json(), reply_error(), reply_bytes(), ...	complete
  *	reply_begin(), reply_piece()..., reply_end()	streamed
+ *	reply_relay()					by another program
  *
  * `on_gone` is called if the client disconnects before the reply is complete.
  */
@@ -40,6 +41,7 @@ struct exchange {
 	char method[16];
 	char *path; /* still encoded, without the query */
 	struct exchange_pair query[EXCHANGE_QUERY_MAX];
+	bool has_bad_query; /* malformed, or with too many parameters */
 	struct exchange_pair params[ROUTE_PARAMS_MAX];
 	struct body body;
 	json_t *json; /* for routes with BODY_JSON or BODY_MAYBE */
@@ -71,7 +73,9 @@ struct exchange {
 	bool is_read; /* a long body is parsed: call the route's function */
 	bool is_ended;
 	bool is_gone;
-	bool closes;	       /* the connection closes after the reply */
+	bool closes;  /* the connection closes after the reply */
+	int relay_fd; /* a program in a jail replies; -1: the server does */
+	const char *const *relay_secrets;
 	const char *keepalive; /* sent into an idle stream */
 	size_t keepalive_len;
 	uint64_t last_piece_us; /* when the last piece was added */
@@ -166,6 +170,10 @@ void reply_end(struct exchange *x);
 /* Breaks the stream: the connection closes without the end of the reply. */
 void reply_abort(struct exchange *x);
 /* Sets a text that is sent into an idle stream. It must be static. */
+/* For routes that relay: lets the program at the other end of this socket
+   reply, which is being connected. Takes ownership of it. Headers in `secrets`,
+   which is static and ends with NULL, are not forwarded. */
+void reply_relay(struct exchange *x, int fd, const char *const *secrets);
 void reply_keepalive(struct exchange *x, const char *text);
 void reply_keepalive_bytes(struct exchange *x, const char *bytes, size_t len);
 

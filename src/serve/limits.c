@@ -93,6 +93,15 @@ const struct serve_limit serve_limits_table[] = {
 		      "for a key beyond its share",
 	},
 	{
+		.name = "connections to ports inside sandboxes",
+		.scope = SERVER,
+		.option = "--max-port-connections",
+		.value = 256,
+		.most = 65536,
+		.offset = offsetof(struct serve_limits, port_connections),
+		.at = "429",
+	},
+	{
 		.name = "artifacts, including those being written",
 		.scope = SERVER,
 		.option = "--max-artifact-bytes",
@@ -323,6 +332,22 @@ const struct serve_limit serve_limits_table[] = {
 		.unit = LIMIT_BYTES,
 		.value = UINT64_C(1) << 20,
 		.at = "`resource_exhausted`",
+	},
+	{
+		.name = "connections to the ports of a sandbox",
+		.scope = "session",
+		.value = LIMIT_PORT_CONNECTIONS,
+		.at = "429",
+	},
+	{
+		.name = "how long no bytes may pass on such a connection",
+		.scope = "session",
+		.option = "--port-idle",
+		.unit = LIMIT_SECONDS,
+		.value = 300,
+		.most = 86400,
+		.offset = offsetof(struct serve_limits, port_idle_seconds),
+		.at = "502, or the connection closes",
 	},
 	{
 		.name = "how long artifacts are kept",

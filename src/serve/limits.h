@@ -40,6 +40,9 @@
 
 #define LIMIT_ARTIFACT_SECONDS 600
 
+/* How many connections the ports of one sandbox may have. */
+#define LIMIT_PORT_CONNECTIONS 64
+
 /* For one list of packages, for keys without a policy. */
 #define LIMIT_KEY_PACKAGE_BYTES (UINT64_C(1) << 30)
 
@@ -50,6 +53,7 @@ struct serve_limits {
 	uint64_t memory_bytes; /* 0: serve_limits_settle() chooses */
 	uint64_t result_bytes;
 	uint64_t snapshot_bytes, snapshots, snapshot_seconds;
+	uint64_t port_connections, port_idle_seconds;
 	uint64_t key_share; /* in percent */
 };
 

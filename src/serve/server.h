@@ -28,6 +28,14 @@ struct listener {
 			     caller's */
 };
 
+/* The clients that may connect to programs that listen in sandboxes. */
+enum server_ports {
+	PORTS_CLOSED, /* none */
+	PORTS_TOKEN,  /* clients with the sandbox's token */
+	/* clients that know the sandbox's id, unless its maker wants a token */
+	PORTS_PUBLIC,
+};
+
 struct server {
 	/* ---- set by the caller of server_open() ---- */
 	struct hosted_table *hosted_table;
@@ -36,6 +44,7 @@ struct server {
 	struct snapshot_store *snapshots; /* NULL: nothing is stored */
 	/* Clients that want to store memory, too, get their files stored. */
 	bool stores_files_only;
+	enum server_ports sandbox_ports;
 	struct keys *keys;
 	struct e2b *e2b;
 	struct list hosts;   /* further host names of this server */

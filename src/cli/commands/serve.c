@@ -112,6 +112,10 @@ serve_settle(struct serve_call *c, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "--pause-files-only needs --state DIR to store "
 			    "sandboxes in");
+	if (c->server.sandbox_ports && !foreign_is_built)
+		return fail(err, REMIT_E_INPUT,
+			    "--sandbox-ports: this build is without the API of "
+			    "E2B, whose clients make sandboxes");
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
 		return fail_memory(err, "options");
 	return add_debug_ports(c, err);
@@ -607,6 +611,8 @@ serve_command(int argc, char **argv)
 
 #define AT(member) OPTION_AT(struct serve_call, member)
 
+static const char *const port_choices[] = { "token", "public", NULL };
+
 static const struct option serve_rows[] = {
 	{
 		.name = "listen",
@@ -680,6 +686,24 @@ static const struct option serve_rows[] = {
 			  "this option such requests are refused; those that "
 			  "ask for files only are not.",
 		AT(server.stores_files_only),
+	},
+	{
+		.name = "sandbox-ports",
+		.kind = OPTION_CHOICE,
+		.value = "WHO",
+		.choices = port_choices,
+		.example = "token",
+		.help = "forward requests to PORT-SANDBOX.NAME to programs "
+			"that listen in sandboxes, for clients with the token "
+			"of the sandbox, or for the public",
+		.detail =
+			"NAME must be allowed with *--allow-host* .NAME. "
+			"With *public*, clients that know the name of a port "
+			"may connect, unless the client that made the sandbox "
+			"wants a token. Only a sandbox with a network of its "
+			"own has such ports: with *--net=loopback*, *--net*, "
+			"or listed hosts.",
+		AT(server.sandbox_ports),
 	},
 	{
 		.name = "allow-host",

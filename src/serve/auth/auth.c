@@ -156,6 +156,15 @@ find_route(struct exchange *x)
 
 	x->route = route_find(x->server->tables, x, x->method, x->path, params,
 			      &count, allowed);
+	/* The program in the jail parses the path and the query. */
+	if (x->route && x->route->relays)
+		return 0;
+	if (x->has_bad_query) {
+		x->closes = true;
+		reply_fail(x, 400, "input",
+			   "the request's method or target is malformed");
+		return -1;
+	}
 	if (x->route && exchange_set_params(x, params, count) < 0) {
 		reply_fail(x, 400, "input", "the path is malformed");
 		return -1;
@@ -231,15 +240,24 @@ auth_check_body(struct exchange *x)
 	return 0;
 }
 
-static int
-auth_check(struct exchange *x)
+/* Whether the request is for a program in a jail, which decides for itself what
+   pages of other origins may do. */
+static bool
+is_relayed(struct exchange *x)
 {
-	if (!is_our_host(x)) {
-		reply_fail(x, 421, "input",
-			   "this server does not accept that host name; see "
-			   "--allow-host");
-		return -1;
-	}
+	struct route_param params[ROUTE_PARAMS_MAX];
+	const struct route *r;
+	char allowed[64];
+	size_t count;
+
+	r = route_find(x->server->tables, x, x->method, x->path, params, &count,
+		       allowed);
+	return r && r->relays;
+}
+
+static int
+check_origin(struct exchange *x)
+{
 	if (!is_our_origin(x)) {
 		reply_fail(x, 403, "input",
 			   "pages of that origin may not send requests; see "
@@ -250,7 +268,19 @@ auth_check(struct exchange *x)
 		answer_preflight(x);
 		return -1;
 	}
-	if (find_route(x) < 0)
+	return 0;
+}
+
+static int
+auth_check(struct exchange *x)
+{
+	if (!is_our_host(x)) {
+		reply_fail(x, 421, "input",
+			   "this server does not accept that host name; see "
+			   "--allow-host");
+		return -1;
+	}
+	if ((!is_relayed(x) && check_origin(x) < 0) || find_route(x) < 0)
 		return -1;
 	if (x->server->is_draining && !x->route->while_draining) {
 		reply_header(x, "Retry-After", "5");
@@ -259,7 +289,7 @@ auth_check(struct exchange *x)
 	}
 	if (auth_check_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
 		return -1;
-	return auth_check_body(x);
+	return x->route->relays ? 0 : auth_check_body(x);
 }
 
 int

@@ -39,6 +39,7 @@ struct key {
 	int python[3];
 	uint64_t body_bytes; /* of active requests; atomic */
 	size_t conns;	     /* for the HTTP thread only */
+	uint64_t port_uses;  /* by the ports of its sandboxes; see e2b/part.h */
 	/* Requests that it may make now. */
 	double left;
 	uint64_t filled_us;

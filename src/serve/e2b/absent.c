@@ -72,43 +72,6 @@ serve_nothing(struct exchange *x)
 	refuse_path(x);
 }
 
-/* ---- other ports of a sandbox: "3000-ID.any.domain" ---- */
-
-static bool
-is_other_port(const struct exchange *x)
-{
-	char id[HOSTED_ID_SIZE];
-	unsigned port = e2b_parse_host(x->parsed.host, id);
-
-	return strlen(id) == HOSTED_ID_SIZE - 1 && port != E2B_ENVD_PORT &&
-	       port != E2B_CODE_PORT;
-}
-
-static bool
-refuse_port(struct exchange *x)
-{
-	char id[HOSTED_ID_SIZE];
-
-	e2b_parse_host(x->parsed.host, id);
-	if (e2b_is_live(x, id))
-		e2b_fail(x, 502,
-			 "no port inside a sandbox can be reached from "
-			 "outside: it has a separate network");
-	return false;
-}
-
-const struct route e2b_port_routes[] = {
-	{
-		.method = "*",
-		.pattern = "/{path...}",
-		.serve = serve_nothing,
-		.is_open = true,
-		.applies = is_other_port,
-		.admits = refuse_port,
-	},
-	{ 0 },
-};
-
 #define ABSENT(path, refuse)      \
 	{ .method = "*",          \
 	  .pattern = (path),      \

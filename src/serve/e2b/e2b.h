@@ -17,7 +17,8 @@ struct server;
 
 /* Paths of E2B's API that do not exist here. Search it after the others. */
 extern const struct route e2b_absent_routes[];
-/* Hosts that name another port of a sandbox. Search it before all others. */
+/* Hosts that name a port of a program in a sandbox. Search it before all
+   others. */
 extern const struct route e2b_port_routes[];
 extern const struct route e2b_control_routes[];
 extern const struct route e2b_code_routes[];

@@ -47,6 +47,8 @@ copy_sandbox(struct forking *f)
 	to->memory_bytes = from->memory_bytes;
 	to->disk_bytes = from->disk_bytes;
 	to->input_bytes = from->input_bytes;
+	to->why_no_ports = from->why_no_ports;
+	to->has_public_ports = from->has_public_ports;
 	to->has_secrets = from->has_secrets;
 	memcpy(to->template, from->template, sizeof(to->template));
 	pthread_mutex_lock(&e->lock);

@@ -84,6 +84,23 @@ can_fork(const struct policy *p)
 	       !p->filesystem_write_roots.count && p->tier == TIER_LOCAL;
 }
 
+/* Returns why no program in a jail with this policy can be reached, or NULL. */
+static const char *
+why_no_ports(const struct policy *p)
+{
+	if (!tiers[p->tier].jailed || tiers[p->tier].bare)
+		return "its tier has no network that belongs to one sandbox "
+		       "alone; use the tier local";
+	if (p->network_access == NETWORK_HOST)
+		return "it shares the network of the server's machine; start "
+		       "the server with --net=loopback or --net instead of "
+		       "--net=host";
+	if (p->network_access == NETWORK_NONE && !p->network_allow.count)
+		return "programs in it have no network, and cannot listen; "
+		       "start the server with --net=loopback";
+	return NULL;
+}
+
 static void
 note_policy(struct sandbox *sb, const struct policy *p)
 {
@@ -96,6 +113,7 @@ note_policy(struct sandbox *sb, const struct policy *p)
 	sb->disk_bytes = p->disk_bytes;
 	sb->input_bytes = p->input_bytes;
 	sb->may_start_programs = p->subprocess_execution;
+	sb->why_no_ports = why_no_ports(p);
 	sb->has_network =
 		p->network_access >= NETWORK_PUBLIC || p->network_allow.count;
 }
@@ -289,6 +307,10 @@ plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 	opt->forkable = can_fork(&policy);
 	opt->commands = policy.subprocess_execution;
 	opt->watches = true;
+	sb->has_public_ports = !json_is_false(json_object_get(
+		json_object_get(body, "network"), "allowPublicTraffic"));
+	opt->ports = m->x->server->sandbox_ports != PORTS_CLOSED &&
+		     !sb->why_no_ports;
 	opt->memory_bytes = policy.memory_bytes;
 	opt->result_bytes = policy_result_bytes(&policy);
 	return 0;

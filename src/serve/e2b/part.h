@@ -49,6 +49,8 @@ struct sandbox {
 	/* copied from the sandbox's policy */
 	uint64_t cpus, memory_bytes, disk_bytes, input_bytes;
 	bool may_start_programs;
+	const char *why_no_ports; /* NULL: its ports can be reached */
+	bool has_public_ports;	  /* its client wants no token for them */
 	/* ---- protected by the lock of struct e2b ---- */
 	bool has_network;
 	/* Members of the request that made the sandbox: with them another one
@@ -63,6 +65,7 @@ struct sandbox {
 	bool is_killed;		   /* by its client: nothing of it may stay */
 	bool is_stored;		   /* by a pause that is ending it */
 	uint64_t ends_ms, ends_us; /* its life, if it pauses at the end */
+	uint64_t port_uses;	   /* connections to its ports */
 	struct usage usage;
 	/* ---- protected by a separate lock, which may be taken after the
 	   other ---- */
@@ -74,6 +77,7 @@ struct e2b {
 	pthread_mutex_t lock;
 	struct sandbox *first;
 	struct watcher *streams; /* watchers whose clients stream */
+	uint64_t port_uses;	 /* connections to ports of all sandboxes */
 	struct usage_sampler sampler;
 	bool debug;
 };
@@ -97,9 +101,12 @@ int e2b_line(struct exchange *x, json_t *line);
 /* Returns a reference to the sandbox of this request, if the request has its
    token or its key; otherwise NULL, after it has sent an error. */
 struct sandbox *e2b_find(struct exchange *x);
-/* Returns whether a sandbox is live, whichever key it belongs to. If not, sends
-   what E2B's proxies send for a port of a missing sandbox. */
-bool e2b_is_live(struct exchange *x, const char *id) must_check;
+/* Returns a reference to a live sandbox, whichever key it belongs to. If there
+   is none, sends what E2B's proxies send for a port of a missing sandbox. */
+struct sandbox *e2b_find_live(struct exchange *x, const char *id);
+/* Whether this is the sandbox's token. Takes the same time for each wrong
+   one. */
+bool sandbox_has_token(const struct sandbox *sb, struct http_text given);
 /* For routes: whether the request may use its sandbox, and its key has not
    exceeded its rate. */
 bool e2b_admits(struct exchange *x);

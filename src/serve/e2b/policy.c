@@ -445,9 +445,10 @@ check_network(const json_t *network, const struct network *n,
 		{ "allowPublicTraffic", NULL },
 		{ "egressProxy", "connections cannot use another proxy" },
 		{ "maskRequestHost",
-		  "servers inside the sandbox cannot be reached" },
+		  "servers inside the sandbox get the Host header that the "
+		  "client sent" },
 		{ "httpsPorts",
-		  "servers inside the sandbox cannot be reached" },
+		  "connections to servers inside the sandbox have no TLS" },
 		{ "dnsServers", "names are resolved by the server's machine" },
 	};
 	const char *name;
@@ -481,6 +482,7 @@ check_types(const json_t *body, const struct network *n,
 {
 	const json_t *network = json_object_get(body, "network");
 	const json_t *access = json_object_get(body, "allow_internet_access");
+	const json_t *traffic = json_object_get(network, "allowPublicTraffic");
 	const struct {
 		const char *name;
 		const json_t *value;
@@ -490,6 +492,8 @@ check_types(const json_t *body, const struct network *n,
 		{ "network.allowOut", n->allow, json_is_array(n->allow) },
 		{ "network.denyOut", n->deny, json_is_array(n->deny) },
 		{ "network.rules", n->rules, json_is_object(n->rules) },
+		{ "network.allowPublicTraffic", traffic,
+		  json_is_boolean(traffic) },
 		{ "allow_internet_access", access, json_is_boolean(access) },
 	};
 

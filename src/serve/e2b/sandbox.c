@@ -433,9 +433,8 @@ refusal_reason(const struct exchange *x, const struct sandbox *sb)
 
 /* ---- access ---- */
 
-/* Compares in constant time. */
-static bool
-is_token(const struct sandbox *sb, struct http_text given)
+bool
+sandbox_has_token(const struct sandbox *sb, struct http_text given)
 {
 	unsigned differs = 0;
 
@@ -451,8 +450,9 @@ sandbox_may_use(const struct exchange *x, const struct sandbox *sb)
 {
 	if (x->key)
 		return x->key == sb->key;
-	return is_token(sb, exchange_header(x, "x-access-token")) ||
-	       is_token(sb, exchange_header(x, "e2b-traffic-access-token")) ||
+	return sandbox_has_token(sb, exchange_header(x, "x-access-token")) ||
+	       sandbox_has_token(
+		       sb, exchange_header(x, "e2b-traffic-access-token")) ||
 	       (is_debug_port(x) && !strcmp(sb->id, SANDBOX_DEBUG_ID)) ||
 	       (is_signed_with(x, sb->token) && !signature_is_expired(x));
 }
@@ -519,16 +519,14 @@ e2b_find(struct exchange *x)
 	return NULL;
 }
 
-bool
-e2b_is_live(struct exchange *x, const char *id)
+struct sandbox *
+e2b_find_live(struct exchange *x, const char *id)
 {
 	struct sandbox *sb = sandbox_find(x, id);
-	bool is_live = sb != NULL;
 
-	if (!is_live)
+	if (!sb)
 		reply_not_found(x, id);
-	sandbox_unref(sb);
-	return is_live;
+	return sb;
 }
 
 bool

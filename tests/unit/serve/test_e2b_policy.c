@@ -124,7 +124,7 @@ unsupported_members_are_refused(void **state)
 	is_refused("{\"network\": {\"egressProxy\": {\"a\": 1}}}", false,
 		   "proxy");
 	is_refused("{\"network\": {\"httpsPorts\": [3000]}}", false,
-		   "cannot be reached");
+		   "have no TLS");
 	is_refused("{\"network\": {\"dnsServers\": [\"8.8.8.8\"]}}", false,
 		   "resolved by");
 	is_refused("{\"network\": {\"inventedLater\": true}}", false,
