@@ -6,9 +6,9 @@
 
 Outside, an ordinary user runs the tests with the jail's limits, its environment, and a network that has only loopback. Inside,
 `remit run --subprocess` runs them, with --net=loopback for modules that use sockets. A test is lost if it passes outside and
-not inside. Lost tests are tried once more alone, and then in an interpreter that the program starts.
+not inside. Lost tests are tried again alone, and then in an interpreter that the program starts.
 
-Results are kept after each module in build/cpython/RELEASE.json. Another run continues there; --again begins anew.
+Results are kept after each module in build/cpython/RELEASE.json. Another run continues there; --again starts over.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Side:
 
 
 def end(process: subprocess.Popen) -> None:
-    """Ends a run that hangs. In a session of its own it can be ended with its children; a jail ends as a whole."""
+    """Ends a run that hangs. It has a separate session, so its children end with it; a jail ends as a whole."""
     if process.poll() is None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -177,7 +177,7 @@ def run_once(side: Side, module: str, request: dict, child: bool, found: dict) -
             outcome = "crash"
         except (TimeoutError, subprocess.TimeoutExpired):
             outcome = "hang"
-        found[running or f"{module}: {outcome} outside of tests"] = [outcome, tail(errors)]
+        found[running or f"{module}: {outcome} before or after its tests"] = [outcome, tail(errors)]
     return running is None
 
 

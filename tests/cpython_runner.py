@@ -37,7 +37,7 @@ class Report(unittest.TestResult):
         self.why = ""
 
     def write(self, **line):
-        if os.getpid() == self.pid:  # a child that a test has left behind must not report
+        if os.getpid() == self.pid:  # a forked child that leaves its test must not report
             text = f"{MARK}{json.dumps(line)}\n".encode()
             while text:
                 text = text[os.write(self.fd, text):]
@@ -102,7 +102,7 @@ def run(module, request):
     from test import support
 
     support.use_resources = []  # as `python -m test` without -u
-    # Marks have a descriptor of their own, and what tests print goes elsewhere.
+    # Marks have a separate descriptor, and what tests print goes elsewhere.
     fd = os.dup(1)
     os.dup2(2, 1)
     tests = list(named(flat(unittest.defaultTestLoader.loadTestsFromName(f"test.{module}"))))

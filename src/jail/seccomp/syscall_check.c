@@ -629,12 +629,14 @@ static const struct clause socket_options[] = {
 
 /*
  * In a network that only the jail has. SO_REUSEPORT lets processes of one user
- * share a port, and on the host these could be the user's other processes. The
- * others make the kernel deliver what it knows of a datagram (RFC 3542).
+ * share a port, and on the host these could be the user's other processes.
+ * Servers of FTP and telnet set SO_OOBINLINE. The others make the kernel
+ * deliver what it knows of a datagram (RFC 3542).
  */
 static const struct clause socket_options_private[] = {
 	SOCKET_OPTIONS,
 	OPTION(SOL_SOCKET, SO_REUSEPORT),
+	OPTION(SOL_SOCKET, SO_OOBINLINE),
 	OPTION(IPPROTO_IPV6, IPV6_RECVPKTINFO),
 	OPTION(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
 	OPTION(IPPROTO_IPV6, IPV6_RECVTCLASS),

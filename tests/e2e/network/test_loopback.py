@@ -70,6 +70,7 @@ def test_a_program_serves_another_program(remit, flags):
 SHARE = """
 import socket
 servers = [socket.create_server(("127.0.0.1", 8000), reuse_port=True) for _ in range(2)]
+servers[0].setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
 with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as a, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as b:
     for option in (socket.IPV6_RECVPKTINFO, socket.IPV6_RECVHOPLIMIT, socket.IPV6_RECVTCLASS):
         a.setsockopt(socket.IPPROTO_IPV6, option, 1)

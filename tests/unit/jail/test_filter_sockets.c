@@ -156,9 +156,9 @@ setsockopt_allows_only_plain_options_with_network(void **state)
 	expect(FILTER_NETWORK, "setsockopt", REFUSE(EPERM), 3, 6, 31); /* ULP */
 }
 
-/* SO_REUSEPORT is 15 of the socket level. 49, 51 and 66 of IPv6 deliver what
-   the kernel knows of a datagram. Without a private network, a port could be
-   shared with the user's other processes. */
+/* SO_REUSEPORT is 15 of the socket level, SO_OOBINLINE 10. 49, 51 and 66 of
+   IPv6 deliver what the kernel knows of a datagram. Without a private network,
+   a port could be shared with the user's other processes. */
 static void
 setsockopt_allows_shared_ports_only_in_private_networks(void **state)
 {
@@ -167,7 +167,8 @@ setsockopt_allows_shared_ports_only_in_private_networks(void **state)
 	(void)state;
 	for (int level = 0; level < 300; level++)
 		for (int option = 0; option < 120; option++) {
-			bool is_private = (level == 1 && option == 15) ||
+			bool is_private = (level == 1 &&
+					   (option == 15 || option == 10)) ||
 					  (level == 41 &&
 					   IS_ONE_OF((uint64_t)option, ipv6));
 			bool is_plain = is_plain_option(level, option);
