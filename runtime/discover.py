@@ -161,6 +161,14 @@ def expose_runtime(exposure, path_entries):
             exposure.add(path)
 
 
+def expose_system_links(exposure):
+    """Show the links at / where libraries are. Linker scripts name files below /lib, even where nothing else does, as on
+    Debian 13."""
+    for path in ("/lib", "/lib64"):
+        if os.path.islink(path):
+            exposure.links[path] = os.readlink(path)
+
+
 def own_programs(exposure):
     """The folder with this interpreter's programs (pip, pytest), exposed with the file that marks a venv.
     An interpreter that is linked elsewhere has none: its folder may be the caller's home."""
@@ -317,6 +325,7 @@ def main(runtime, cache):
     before = seen(entries)
     exposure = Exposure()
     expose_runtime(exposure, entries)
+    expose_system_links(exposure)
     mounts = exposure.minimal()
     program_path = expose_programs(exposure)
     program_mounts = [m for m in exposure.minimal() if m not in mounts]

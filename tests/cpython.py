@@ -64,7 +64,7 @@ ENVIRONMENT = {
 SPLIT = re.compile(r"test_(asyncio|concurrent_futures|multiprocessing_\w+)$")
 # Tests of the tests themselves, of debuggers and of displays.
 LEFT_OUT = {"test_regrtest", "test_support", "test_gdb", "test_idle", "test_tcl", "test_tkinter", "test_ttk", "test_ttk_guionly", "test_ttk_textonly", "test_turtle"}
-USES_SOCKETS = re.compile(r"\b(socket|socketserver|asyncio|socket_helper|_test_multiprocessing)\b")
+USES_SOCKETS = re.compile(r"\b(socket|socketserver|asyncio|socket_helper|http\.server|xmlrpc|_test_multiprocessing)\b")
 
 
 # ---- one module on one side ----
@@ -311,7 +311,9 @@ def measure_in_machine(release: str, args: argparse.Namespace) -> None:
 
     RESULTS.mkdir(parents=True, exist_ok=True)
     kept = RESULTS / f"{release}.json"
-    with Machine(release, f"{TO_BUILD},{SUITES[release]}") as machine:
+    # netbase has the names of ports; no package has that of 127.0.0.1.
+    with Machine(release, f"{TO_BUILD},netbase,{SUITES[release]}") as machine:
+        (machine.root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
         machine.add_user(USER)
         machine.put_checkout("root")
         machine.run("root", "make")

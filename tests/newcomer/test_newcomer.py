@@ -73,6 +73,18 @@ def test_readme_blocks_print_the_documented_output(newcomer):
         machine.run(user, f"PATH=$PWD/build:$PATH python3 tests/documents.py {page.relative_to(ROOT)}")
 
 
+def test_code_links_a_program_and_finds_libraries(newcomer):
+    """The linker script of the C library names files below /lib, which is a link, and nothing else may lead through it."""
+    machine, user = newcomer
+    loose = "" if user == "root" else "--memory-fallback per_process --cpu-fallback per_process"
+    code = (
+        "import ctypes.util, subprocess; open('a.c', 'w').write('int main(void) { return 0; }'); "
+        "print(subprocess.run(['gcc', 'a.c', '-o', 'a']).returncode, ctypes.util.find_library('c'))"
+    )
+    shown = machine.run(user, f'build/remit run --python /usr/bin/python3 --subprocess {loose} -c "{code}"')
+    assert shown == "0 libc.so.6\n"
+
+
 def test_compiler_warnings_do_not_fail_the_build(newcomer):
     """Warnings of a newer compiler must not fail a user's build."""
     machine, user = newcomer
