@@ -20,4 +20,6 @@ import runner  # noqa: E402
 sys.pycache_prefix = None
 sys.dont_write_bytecode = True  # no __pycache__ in writable directories of the host
 del sys.path[0]
-sys.exit(runner.main(jailed=bool(_compiled)))
+_code = runner.main(jailed=bool(_compiled))
+if _code is not None:  # else requests come later (runtime/guest)
+    sys.exit(_code)

@@ -69,6 +69,11 @@ def peek():
     return _buffer[4]
 
 
+def has_begun():
+    """Whether the buffer contains a part of a frame."""
+    return bool(_buffer)
+
+
 def has_frame():
     """Whether the buffer contains a complete frame."""
     return len(_buffer) >= 8 and len(_buffer) >= 8 + int.from_bytes(_buffer[:4], "little")

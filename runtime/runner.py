@@ -327,7 +327,11 @@ def main(jailed=True):
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
     prepare(task)
     if "session" in task.one:
-        claim_and_exit(*own_module("session").serve(task, cell.fresh_module(), reserve))
+        session = own_module("session").Session(task, cell.fresh_module(), reserve)
+        if not hasattr(_remit, "on_step"):
+            session.serve()
+        _remit.on_step(session.serve_arrived)  # the guest waits without a stack (runtime/guest)
+        return None
     stage = Stage(task, reserve)
     outcome = stage.perform(Job(records.CHANNEL, records.left_over()))
     if outcome is None:

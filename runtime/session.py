@@ -239,45 +239,73 @@ def perform(task, job, module, reserve):
     return execute(program, module, job.name, reserve)
 
 
-def serve(task, module, reserve):
-    """Handle requests until the keeper closes the session."""
-    global _tools
-    own = posix.getpid()
-    folder = posix.getcwd()
-    contexts = Contexts(module, folder)
-    sys.modules["__main__"] = module
-    files = cell.own_module("files")  # loaded before the code can change anything
-    workspace = files.Workspace(folder, task.many["workspace"])
-    before = runner.old_collections()
-    if not task.checked:  # the validator reads Python
-        give_shell()
-    defer_interrupts()
-    records.send(records.WARM)
-    while True:
+class Session:
+    """The state of a session from its first request to its end."""
+
+    def __init__(self, task, module, reserve):
+        self.task = task
+        self.reserve = reserve
+        self.process = posix.getpid()
+        self.folder = posix.getcwd()
+        self.contexts = Contexts(module, self.folder)
+        sys.modules["__main__"] = module
+        self.files = cell.own_module("files")  # loaded before the code can change anything
+        self.workspace = self.files.Workspace(self.folder, task.many["workspace"])
+        self.before = runner.old_collections()
+        if not task.checked:  # the validator reads Python
+            give_shell()
+        defer_interrupts()
+        records.send(records.WARM)
+
+    def receive(self):
         if cell.has_loaded("tools"):
             cell.own_module("tools").give_up("the cell is over")
         with records.read_lock:  # a thread of the last cell may still be reading
-            job = Job(folder)
-        if job.closes:
-            runner.wind_down(contexts.clear, before)
-            return cell.OK, 0
+            return Job(self.folder)
+
+    def handle(self, job):
+        """Handle one request that does not end the session."""
         if job.forks is not None:
             cell.own_module("branch").fork(job.forks)
-            continue
-        if job.file is not None:
-            files.perform(job.file, workspace)
-            continue
-        if job.has_commands:
-            cell.own_module("commands").begin(folder)
-            continue
+        elif job.file is not None:
+            self.files.perform(job.file, self.workspace)
+        elif job.has_commands:
+            cell.own_module("commands").begin(self.folder)
+        else:
+            self.run(job)
+
+    def run(self, job):
+        global _tools
         if job.tools is not None:
             _tools = job.tools
-            contexts.give_tools()
-        cell.add_program_folder(job.name, folder, task.many["workspace"])
+            self.contexts.give_tools()
+        cell.add_program_folder(job.name, self.folder, self.task.many["workspace"])
         with Environment(job.env):
-            outcome = perform(task, job, contexts.find(job), reserve)
+            outcome = perform(self.task, job, self.contexts.find(job), self.reserve)
         runner.flush()
-        if posix.getpid() != own:  # a forked child of the code must not send a claim
+        if posix.getpid() != self.process:  # a forked child of the code must not send a claim
             posix._exit(outcome[1] & 0xFF)
         if outcome:
             records.put(runner.ended(*outcome))
+
+    def step(self):
+        """Handle one request. Return whether the session goes on."""
+        job = self.receive()
+        if job.closes:
+            runner.wind_down(self.contexts.clear, self.before)
+            return False
+        self.handle(job)
+        return True
+
+    def serve(self):
+        """Handle requests until the keeper closes the session."""
+        while self.step():
+            pass
+        runner.claim_and_exit(cell.OK, 0)
+
+    def serve_arrived(self):
+        """Handle requests until the next has not begun to arrive (runtime/guest)."""
+        while self.step():
+            if not records.has_begun():
+                return
+        runner.claim_and_exit(cell.OK, 0)
