@@ -75,6 +75,10 @@ stream_next_frame(struct stream *s, enum frame_type type, size_t *len)
 		fail_protocol("another frame than expected");
 		return NULL;
 	}
+	if (n > frame_rules[type].max) {
+		fail_protocol("a frame that is too long");
+		return NULL;
+	}
 	if (stream_fill(s, FRAME_HEADER + (size_t)n) < 0)
 		return NULL;
 	payload = s->data.data + FRAME_HEADER;
