@@ -4,7 +4,7 @@ MESON = /usr/bin/env meson
 BUILD = build
 PYTHON = /usr/bin/python3
 
-.PHONY: all writable setup demo test soak guest cpython bench lint format install deb wheel clean
+.PHONY: all writable setup demo test soak guest cpython bench lint format install deb wasm wheel clean
 
 # The command, the library and the man pages, without what only tests need.
 all: $(BUILD)/build.ninja
@@ -76,6 +76,12 @@ install: all
 # Debian packages, in build-deb/.
 deb: | writable
 	@tools/deb.sh
+
+# CPython as WebAssembly, for the tier wasm, in the cache directory.
+wasm: | writable
+	@tools/wasm.sh machine
+	@tools/setup.sh wasm
+	@tools/wasm.sh
 
 # A wheel for every CPython from 3.9 on, in dist/.
 wheel: | writable

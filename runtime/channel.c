@@ -5,19 +5,45 @@
 #include "module.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
-#include <pthread.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file/fd.h"
 #include "base/file/io.h"
 
+#ifdef __wasi__
+#include "guest/guest.h"
+#else
+#include <linux/sockios.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#endif
+
 /* The interval for polling how much is unread. */
 #define PAUSE_NS 20000
 
 #define PIECE 16384
+
+#ifdef __wasi__
+
+static int
+unread_bytes(int fd)
+{
+	return guest_unread_bytes(fd);
+}
+
+/* The guest has a single thread. */
+static void
+lock_writes(void)
+{
+}
+
+static void
+unlock_writes(void)
+{
+}
+
+#else
 
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -30,6 +56,20 @@ unread_bytes(int fd)
 
 	return ioctl(fd, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
 }
+
+static void
+lock_writes(void)
+{
+	pthread_mutex_lock(&write_lock);
+}
+
+static void
+unlock_writes(void)
+{
+	pthread_mutex_unlock(&write_lock);
+}
+
+#endif
 
 static int
 write_parts(int fd, const char *bytes, size_t len, const char *rest,
@@ -51,9 +91,9 @@ write_in_turn(int fd, const char *bytes, size_t len, const char *rest,
 {
 	int failed;
 
-	pthread_mutex_lock(&write_lock);
+	lock_writes();
 	failed = write_parts(fd, bytes, len, rest, rest_len);
-	pthread_mutex_unlock(&write_lock);
+	unlock_writes();
 	return failed;
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs; with "deb" also those that
-# make Debian packages; with "test" also those that the tests need, the guest's
-# kernel (tests/guest) and the npm packages of the tests (tests/npm). If all of
+# make Debian packages; with "wasm" also those that tools/wasm.sh needs; with "test"
+# also those that the tests need, the guest's kernel (tests/guest) and the npm
+# packages of the tests (tests/npm). If all of
 # them are installed it changes nothing, so an ordinary user can build on a machine
 # that root has set up. With "check" it only checks whether Remit can be built on
 # this machine.
@@ -19,6 +20,9 @@ python3-numpy python3-pandas python3-matplotlib python3-scipy util-linux keyutil
 podman runc qemu-system-x86 busybox-static e2fsprogs systemd dbus dbus-user-session
 libpam-systemd chromium curl prometheus nginx-light openssl git mmdebstrap iproute2 mount
 passwd xz-utils"
+# Only Debian 12 has all of these (tools/wasm.sh).
+wasm="python3.11 clang-14 lld-14 llvm-14 libclang-rt-14-dev-wasm32 wasi-libc wabt gcc make
+dpkg-dev"
 # An npm from elsewhere comes with its own Node, which conflicts with Debian's npm.
 command -v npm >/dev/null || test="$test nodejs npm"
 kernel=linux-image-cloud-amd64
@@ -192,8 +196,9 @@ if [ "${REMIT_SETUP:-}" != skip ]; then
 	case ${1:-build} in
 	build) wanted=$build ;;
 	deb) wanted="$build $deb" ;;
+	wasm) wanted="$build $wasm" ;;
 	test) wanted="$build $deb $test" ;;
-	*) fail "unknown argument \"$1\": it must be deb, test or check." ;;
+	*) fail "unknown argument \"$1\": it must be deb, wasm, test or check." ;;
 	esac
 	missing=
 	for package in $wanted; do

@@ -50,6 +50,19 @@ def test_make_reports_an_unsupported_machine_in_one_sentence(machine, what):
     assert len(rest) <= 1 and not (machine.home("root") / "remit" / "build").exists(), done.stdout
 
 
+def test_make_wasm_names_the_distribution_that_it_needs(machine):
+    file = machine.root / "etc/os-release"
+    before = file.read_bytes()
+    file.unlink()
+    file.write_text("ID=debian\nVERSION_ID=13\nPRETTY_NAME='Debian 13'\n")
+    done = machine.try_run("root", "make wasm")
+    file.unlink()
+    file.write_bytes(before)
+    first, *rest = done.stdout.splitlines()
+    assert done.returncode and first.startswith("wasm: the guest needs the tools of Debian 12") and "this is Debian 13" in first, done.stdout
+    assert len(rest) <= 1 and not (machine.home("root") / ".cache/remit/wasm").exists(), done.stdout
+
+
 def test_setup_without_apt_lists_the_packages(machine):
     done = machine.try_run("root", "mkdir -p /tmp/bin; for p in sh uname sort head printf dirname id; do ln -sf $(command -v $p) /tmp/bin/; done; PATH=/tmp/bin sh tools/setup.sh")
     assert done.returncode and "with apt only" in done.stdout and "REMIT_SETUP=skip: meson" in done.stdout, done.stdout
