@@ -17,6 +17,9 @@
 #define LOCK_CHANNEL_FD 3
 #define LOCK_RULESET_FD 4
 
+/* The stack of the program that runs a WebAssembly guest. */
+#define LOCK_GUEST_STACK (32 << 20)
+
 /* The size of the path of a workspace, with its NUL. */
 #define LOCK_WORKSPACE_SIZE 256
 
@@ -30,6 +33,7 @@ enum lock_skip { /* only in test builds */
    enter.c. */
 enum lock_limit {
 	LOCK_LIMIT_AS,
+	LOCK_LIMIT_DATA,
 	LOCK_LIMIT_CPU,
 	LOCK_LIMIT_NPROC,
 	LOCK_LIMIT_NOFILE,
@@ -50,7 +54,8 @@ struct lock_params {
 	uint32_t branch; /* a copy of code that is already locked */
 	uint32_t
 		keeper; /* die with this process; 0: the jail's pid 1 ends it */
-	uint32_t closing; /* CLOSING_ bits of jail/seccomp/filter.h */
+	uint32_t closing;     /* CLOSING_ bits of jail/seccomp/filter.h */
+	uint32_t guest_pages; /* of 64 KiB, for WebAssembly; else 0 */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 	char workspace[LOCK_WORKSPACE_SIZE]; /* the initial directory */

@@ -129,6 +129,7 @@ step_rlimits(const struct lock_params *params, struct enter_ends *ends,
 		uint64_t value; /* 0: leave unchanged */
 	} limits[] = {
 		{ RLIMIT_AS, l[LOCK_LIMIT_AS] },
+		{ RLIMIT_DATA, l[LOCK_LIMIT_DATA] },
 		{ RLIMIT_CPU, l[LOCK_LIMIT_CPU] },
 		{ RLIMIT_NPROC, l[LOCK_LIMIT_NPROC] },
 		/* RLIMIT_NOFILE comes last of all: see lock.c. */

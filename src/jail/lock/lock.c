@@ -165,7 +165,8 @@ step_seccomp(const struct lock_params *params, uint32_t *detail)
 	if (limit_files(params) < 0)
 		return -1;
 	*detail = 4;
-	if (params->bare || params->filter & FILTER_STRICT_MEMORY)
+	if (params->bare ||
+	    params->filter & (FILTER_STRICT_MEMORY | FILTER_WASM))
 		closing |= CLOSING_STRICT;
 	if (filter_load_closing(closing) < 0)
 		return -1;

@@ -28,6 +28,8 @@ filter_of_code(unsigned properties, bool bare)
 	const unsigned others = FILTER_FORKABLE | FILTER_STRICT_MEMORY;
 	bool network = properties & FILTER_NETWORK;
 
+	if (properties & FILTER_WASM)
+		return FILTER_GUEST;
 	if (bare)
 		return network ? FILTER_BARE_NETWORK : FILTER_BARE;
 	if (properties & FILTER_UNIX && properties & FILTER_SUBPROCESS &&

@@ -21,7 +21,10 @@ enum filter_flag {
 	   may start programs gets them, and so two variants have it (see
 	   filter_of_code()). */
 	FILTER_UNIX = 16,
-	FILTER_FLAGS = 31, /* all of them */
+	/* A program that runs a WebAssembly guest: all other bits are
+	   ignored. */
+	FILTER_WASM = 32,
+	FILTER_FLAGS = 63, /* all of them */
 };
 
 /* These bits choose the closing filter of code: variants from FILTER_CLOSING
@@ -50,6 +53,7 @@ enum filter_special {
 	FILTER_LOCAL_NETWORK,  /* the same, with TCP and UDP sockets */
 	FILTER_PROXY,	       /* a network proxy */
 	FILTER_WATCHER,	       /* a watcher of a workspace's directories */
+	FILTER_GUEST,	       /* code as WebAssembly */
 	FILTER_CLOSING,	       /* added to the filter of code; the last ones */
 	FILTER_CLOSING_STRICT = FILTER_CLOSING + CLOSING_STRICT,
 	FILTER_CLOSING_DIRECT = FILTER_CLOSING + CLOSING_DIRECT,

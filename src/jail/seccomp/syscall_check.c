@@ -208,6 +208,18 @@ static const struct clause mmap_flags_data[] = {
 };
 
 const struct check check_mmap_data = CHECK(mmap_flags_data, REFUSE(EPERM));
+/* The memory of a guest, and that of malloc: private, of no file, and never
+   executable. */
+static const struct clause mmap_guest[] = {
+	ALLOW_IF(BITS(2, PROT_EXEC, 0), INT(3, MAP_PRIVATE | MAP_ANONYMOUS)),
+};
+
+static const struct clause mprotect_guest[] = {
+	ALLOW_IF(BITS(2, UINT64_MAX & ~(uint64_t)(PROT_READ | PROT_WRITE), 0)),
+};
+
+const struct check check_mmap_guest = CHECK(mmap_guest, REFUSE(EPERM));
+const struct check check_mprotect_guest = CHECK(mprotect_guest, REFUSE(EPERM));
 
 /* linux/memfd.h of older kernels lacks some of these. */
 #define MEMFD_CLOEXEC	    0x1
@@ -416,6 +428,23 @@ static const struct clause fcntl_commands_watcher[] = {
 
 const struct check check_fcntl_watcher =
 	CHECK(fcntl_commands_watcher, REFUSE(EPERM));
+/* The self-test asks for descriptors; a guest sets O_APPEND and O_NONBLOCK. */
+static const struct clause fcntl_commands_guest[] = {
+	REFUSE_IF(EINVAL, INT(1, F_SETFL), BITS(2, O_DIRECT, O_DIRECT)),
+	ALLOW_IF(INT(1, F_GETFD)),
+	ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFL)),
+};
+
+const struct check check_fcntl_guest =
+	CHECK(fcntl_commands_guest, REFUSE(EPERM));
+
+static const struct clause ioctl_requests_guest[] = {
+	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits for its reader */
+};
+
+const struct check check_ioctl_guest =
+	CHECK(ioctl_requests_guest, REFUSE(ENOTTY));
 
 /* ENOTTY is the kernel's own error for "not on this descriptor". */
 static const struct clause ioctl_requests[] = {

@@ -328,6 +328,69 @@ static const struct call watcher_calls[] = {
 	CALLS_END,
 };
 
+/*
+ * A program that runs a WebAssembly guest (src/wasm). The guest itself makes no
+ * system call: it calls functions of that program, and these rows are what they
+ * need. The rows are a second wall around a guest that has broken out of
+ * WebAssembly: it finds no socket, no process, no signal and no executable
+ * memory.
+ */
+static const struct call guest_calls[] = {
+	/* Files. The mode of openat2 is in memory, where a filter cannot read
+	   it; mode direct is refused for this reason. */
+	{ "openat2", .action = ALLOW },
+	{ "openat", .check = &check_openat },
+	{ "close", .action = ALLOW },
+	{ "read", .action = ALLOW },
+	{ "readv", .action = ALLOW },
+	{ "preadv", .action = ALLOW },
+	{ "write", .action = ALLOW },
+	{ "writev", .action = ALLOW },
+	{ "pwritev", .action = ALLOW },
+	{ "lseek", .action = ALLOW },
+	{ "ftruncate", .action = ALLOW },
+	{ "fstat", .action = ALLOW },
+	{ "newfstatat", .action = ALLOW },
+	{ "getdents64", .action = ALLOW },
+	{ "mkdirat", .check = &check_mode_2 },
+	{ "unlinkat", .action = ALLOW },
+	{ "renameat", .action = ALLOW },
+	{ "linkat", .action = ALLOW },
+	{ "symlinkat", .action = ALLOW },
+	{ "readlinkat", .action = ALLOW },
+	{ "utimensat", .action = ALLOW },
+	{ "fcntl", .check = &check_fcntl_guest },
+	{ "ioctl", .check = &check_ioctl_guest },
+
+	/* Time and chance. */
+	{ "clock_gettime", .action = ALLOW },
+	{ "clock_getres", .action = ALLOW },
+	{ "ppoll", .action = ALLOW },
+	{ "getrandom", .action = ALLOW },
+	{ "restart_syscall", .action = ALLOW },
+
+	/* Memory. */
+	{ "brk", .action = ALLOW },
+	{ "mmap", .check = &check_mmap_guest },
+	{ "mprotect", .check = &check_mprotect_guest },
+	{ "munmap", .action = ALLOW },
+
+	/* The handlers of traps and interrupts return, and the process ends. */
+	{ "rt_sigreturn", .action = ALLOW },
+	{ "exit_group", .action = ALLOW },
+
+	/* The self-test, and its report to the keeper. */
+	{ "getuid", .action = ALLOW },
+	{ "geteuid", .action = ALLOW },
+	{ "sendto", .check = &check_send_connected },
+
+	/* The closing filter takes these away. */
+	{ "seccomp", .action = ALLOW },
+	{ "prlimit64", .action = ALLOW },
+	{ "sendmsg", .action = ALLOW },
+	CALLS_END,
+};
+
 /* Added to the filter of code once the keeper has the listener: removes what
    the steps between the two need. */
 static const struct call closing_calls[] = {
@@ -390,6 +453,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = watcher_calls,
 	  .needs = LAYER_WATCHER,
 	  .from_scratch = true },
+	{ .calls = guest_calls, .needs = LAYER_GUEST, .from_scratch = true },
 	{ .calls = closing_calls, .needs = LAYER_CLOSING, .allows_rest = true },
 	{ .calls = closing_strict_calls,
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
@@ -419,6 +483,7 @@ static const unsigned special_properties[] = {
 		FILTER_SUBPROCESS | FILTER_NETWORK | LAYER_UNIX,
 	[FILTER_PROXY] = LAYER_PROXY,
 	[FILTER_WATCHER] = LAYER_WATCHER,
+	[FILTER_GUEST] = LAYER_GUEST,
 };
 
 static unsigned

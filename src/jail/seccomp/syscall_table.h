@@ -29,6 +29,7 @@
  *	FILTER_LOCAL_NETWORK     base subprocess network unix unix_network
  *	FILTER_PROXY             base with every permission removed, then proxy
  *	FILTER_WATCHER           the same, then watcher
+ *	FILTER_GUEST             the same, then guest
  *	FILTER_CLOSING + flags   everything allowed, then closing, then
  *	                         closing_strict, closing_unsynced (without
  *	                         CLOSING_DIRECT), closing_no_memfd and
@@ -130,6 +131,7 @@ enum layer_property {
 	LAYER_NO_MEMFD = 8192,
 	LAYER_STREAMS = 16384,
 	LAYER_WATCHER = 32768,
+	LAYER_GUEST = 65536,
 };
 
 struct layer {
@@ -180,6 +182,10 @@ extern const struct check check_madvise_zygote;
 extern const struct check check_fcntl_strict;
 extern const struct check check_fcntl_proxy;
 extern const struct check check_fcntl_watcher;
+extern const struct check check_fcntl_guest;
+extern const struct check check_ioctl_guest;
+extern const struct check check_mmap_guest;
+extern const struct check check_mprotect_guest;
 extern const struct check check_socketpair_strict;
 extern const struct check check_futex;
 extern const struct check check_prctl;

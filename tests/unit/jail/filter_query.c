@@ -149,6 +149,7 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_LOCAL_NETWORK] = "local_network",
 	[FILTER_PROXY] = "proxy",
 	[FILTER_WATCHER] = "watcher",
+	[FILTER_GUEST] = "guest",
 	[FILTER_CLOSING] = "closing",
 	[FILTER_CLOSING_STRICT] = "closing_strict",
 	[FILTER_CLOSING_DIRECT] = "closing_direct",

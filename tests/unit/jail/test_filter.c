@@ -9,11 +9,11 @@
  *	                            you commit it: it is the change of policy.
  *
  * A row of the file is one call: architecture, number, name, the answer to
- * code, and what differs in other variants. init, proxy and watcher are named
- *only where they are allowed something, keeper_network only where it differs
- *from keeper, zygote only where it differs from subprocess, import only where
- *it differs from network, bare only where it differs from strict_memory (with
- * network), closing only where it does not allow, closing_strict and
+ * code, and what differs in other variants. init, proxy, watcher and guest are
+ * named only where they are allowed something, keeper_network only where it
+ *differs from keeper, zygote only where it differs from subprocess, import only
+ *where it differs from network, bare only where it differs from strict_memory
+ *(with network), closing only where it does not allow, closing_strict and
  * closing_direct only where they differ from that, and closing_direct_strict
  * only where it differs from closing_direct. "arguments" means that these
  * decide.
@@ -263,6 +263,7 @@ keeper_is_allowed_whatever_init_and_code_are(void **state)
 	assert_allows_no_more(FILTER_INIT, FILTER_KEEPER);
 	assert_allows_no_more(FILTER_PROXY, FILTER_KEEPER_NETWORK);
 	assert_allows_no_more(FILTER_WATCHER, FILTER_KEEPER);
+	assert_allows_no_more(FILTER_GUEST, FILTER_KEEPER);
 	assert_allows_no_more(FILTER_KEEPER, FILTER_KEEPER_NETWORK);
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		assert_allows_no_more(v, v & FILTER_NETWORK
@@ -287,7 +288,7 @@ static void
 filter_of_code_has_unix_sockets_only_with_programs(void **state)
 {
 	(void)state;
-	for (unsigned p = 0; p <= FILTER_FLAGS; p++) {
+	for (unsigned p = 0; p < FILTER_WASM; p++) {
 		unsigned without = p & ~(unsigned)FILTER_UNIX;
 		unsigned want = without;
 
@@ -466,7 +467,7 @@ static bool
 is_worth_a_column(unsigned variant, const char *said, const char *usual)
 {
 	if (variant == FILTER_INIT || variant == FILTER_PROXY ||
-	    variant == FILTER_WATCHER)
+	    variant == FILTER_WATCHER || variant == FILTER_GUEST)
 		return strcmp(said, "allow") == 0 ||
 		       strcmp(said, "arguments") == 0;
 	if (variant == FILTER_CLOSING)
@@ -524,6 +525,7 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_LOCAL_NETWORK,
 		FILTER_PROXY,
 		FILTER_WATCHER,
+		FILTER_GUEST,
 		FILTER_CLOSING,
 		FILTER_CLOSING_STRICT,
 		FILTER_CLOSING_DIRECT,

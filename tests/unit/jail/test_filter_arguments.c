@@ -712,6 +712,72 @@ proxy_has_only_socket_calls(void **state)
 	expect(FILTER_PROXY, "fcntl", REFUSE(EPERM), 3, F_SETFL, 0);
 }
 
+/* A guest that has broken out of WebAssembly would need one of these next. */
+static void
+guest_has_no_calls_to_go_on_with(void **state)
+{
+	static const char *const refused[] = {
+		"clone",       "fork",	   "vfork",	   "execve",
+		"execveat",    "socket",   "socketpair",   "connect",
+		"kill",	       "tgkill",   "ptrace",	   "prctl",
+		"mremap",      "madvise",  "memfd_create", "rt_sigaction",
+		"setsid",      "unshare",  "setns",	   "mount",
+		"chmod",       "fchmod",   "fchmodat",	   "open",
+		"renameat2",   "dup",	   "dup3",	   "pipe2",
+		"recvmsg",     "recvfrom", "sendmmsg",	   "setitimer",
+		"epoll_ctl",   "eventfd2", "sendfile",	   "copy_file_range",
+		"sigaltstack",
+	};
+	const uint64_t private = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		expect(FILTER_GUEST, refused[i], REFUSE(EPERM), 1, 1, 1);
+	expect(FILTER_GUEST, "futex", REFUSE(EPERM), 0);
+	expect(FILTER_GUEST, "splice", REFUSE(ENOSYS), 3, 0, 4, 0);
+	expect(FILTER_GUEST, "io_uring_setup", REFUSE(ENOSYS), 1, 0);
+
+	/* No memory can be executed, and none comes from a file. */
+	expect(FILTER_GUEST, "mmap", ALLOW, 0, 4096, 3, private, -1, 0);
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 5, private, -1, 0);
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 7, private, -1, 0);
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 3, MAP_PRIVATE, 5,
+	       0);
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 3,
+	       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 3,
+	       private | MAP_HUGETLB, -1, 0);
+	expect(FILTER_GUEST, "mprotect", ALLOW, 0x1000, 4096, 3);
+	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 4);
+	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 5);
+	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 7);
+
+	expect(FILTER_GUEST, "ioctl", ALLOW, 3, SIOCOUTQ, 0x1000);
+	expect(FILTER_GUEST, "ioctl", REFUSE(ENOTTY), 0, TCGETS, 0x1000);
+	expect(FILTER_GUEST, "fcntl", ALLOW, 3, F_GETFL, 0);
+	expect(FILTER_GUEST, "fcntl", ALLOW, 3, F_SETFL, O_APPEND);
+	expect(FILTER_GUEST, "fcntl", REFUSE(EINVAL), 3, F_SETFL, O_DIRECT);
+	expect(FILTER_GUEST, "fcntl", REFUSE(EPERM), 3, F_DUPFD, 0);
+	expect(FILTER_GUEST, "mkdirat", REFUSE(EPERM), 3, 0x1000, 02777);
+	expect(FILTER_GUEST, "openat", REFUSE(EPERM), 3, 0x1000, O_CREAT,
+	       04755);
+	expect(FILTER_GUEST, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0, 0x1000);
+
+	/* The self-test expects these answers. */
+	expect_unexplained(FILTER_GUEST, "unshare");
+	expect_unexplained(FILTER_GUEST, "socket");
+	expect_unexplained(FILTER_GUEST, "execve");
+}
+
+static void
+filter_of_code_ignores_other_bits_for_a_guest(void **state)
+{
+	(void)state;
+	for (unsigned p = 0; p < FILTER_WASM; p++)
+		assert_int_equal(filter_of_code(p | FILTER_WASM, false),
+				 FILTER_GUEST);
+}
+
 static void
 watcher_only_reads_directories(void **state)
 {
@@ -810,6 +876,8 @@ main(void)
 		cmocka_unit_test(splice_is_refused_to_code),
 		cmocka_unit_test(proxy_has_only_socket_calls),
 		cmocka_unit_test(watcher_only_reads_directories),
+		cmocka_unit_test(guest_has_no_calls_to_go_on_with),
+		cmocka_unit_test(filter_of_code_ignores_other_bits_for_a_guest),
 		cmocka_unit_test(keeper_is_refused_unneeded_calls),
 	};
 
