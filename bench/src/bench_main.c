@@ -143,8 +143,9 @@ main(int argc, char **argv)
 		return error_print(&err);
 	}
 	if (site_find_host(&site, &err) < 0 ||
-	    site_find_interpreter(&site, r.python ? r.python : policy.python,
-				  &err) < 0)
+	    discover_interpreter(&site.interpreter,
+				 r.python ? r.python : policy.python,
+				 site.runtime_dir, &err) < 0)
 		return error_print(&err);
 	code = run_bench(&r, &site.interpreter, &err);
 	return code < 0 ? error_print(&err) : code;

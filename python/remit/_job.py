@@ -128,13 +128,19 @@ def _key_of(policy: PolicyLike, fields: dict[str, Any]) -> Optional[tuple[object
     return tuple(key)
 
 
+def names_tier(policy: PolicyLike, fields: dict[str, Any], tier: str) -> bool:
+    if "tier" in fields:
+        return bool(fields["tier"] == tier)
+    return policy is not None and hasattr(policy, "keys") and "tier" in policy.keys() and bool(policy["tier"] == tier)
+
+
 def resolve_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     key = _key_of(policy, fields)
     if key is not None and key in _recent:
         return _recent[key]
-    # By default the code runs with the current interpreter and its packages.
+    # By default the code runs with the current interpreter and its packages. The tier wasm has only its own.
     named = "python" in fields or (policy is not None and hasattr(policy, "keys") and "python" in policy.keys())
-    if sys.executable and not named:
+    if sys.executable and not named and not names_tier(policy, fields, "wasm"):
         fields["python"] = sys.executable
     made = Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy
     if key is not None:

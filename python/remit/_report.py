@@ -119,7 +119,7 @@ class Matrix(_Report):
 
 def explain(policy: Policy) -> Plan:
     """The plan for a policy. Raises if a run would be refused."""
-    if "python" not in policy and sys.executable:
+    if "python" not in policy and sys.executable and not ("tier" in policy and policy["tier"] == "wasm"):
         policy = policy.but(python=sys.executable)
     with tempfile.NamedTemporaryFile("w", prefix="remit-", suffix=".json") as document:
         document.write(policy.to_json())

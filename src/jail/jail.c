@@ -28,7 +28,8 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_FORKABLE == (int)FILTER_FORKABLE &&
 		       (int)PLAN_FILTER_STRICT_MEMORY ==
 			       (int)FILTER_STRICT_MEMORY &&
-		       (int)PLAN_FILTER_UNIX == (int)FILTER_UNIX,
+		       (int)PLAN_FILTER_UNIX == (int)FILTER_UNIX &&
+		       (int)PLAN_FILTER_WASM == (int)FILTER_WASM,
 	       "the plan and the filters use the same bits");
 
 int
@@ -149,6 +150,10 @@ jail_fill_workspace(struct lock_params *out, const struct plan *plan)
 		 plan->policy->workspace);
 }
 
+/* The kernel counts writable private memory: that of the guest, the stack, and
+   what the program around the guest needs itself. */
+#define WASM_DATA_BYTES ((uint64_t)LOCK_GUEST_STACK + (UINT64_C(12) << 20))
+
 void
 jail_fill_params(struct lock_params *out, const struct plan *plan)
 {
@@ -161,6 +166,10 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 		.uid = JAIL_UID,
 		.limits = {
 			[LOCK_LIMIT_AS] = l->address_space_bytes,
+			[LOCK_LIMIT_DATA] =
+				l->linear_bytes
+					? l->linear_bytes + WASM_DATA_BYTES
+					: 0,
 			[LOCK_LIMIT_CPU] = l->cpu_rlimit_s,
 			[LOCK_LIMIT_NPROC] = l->nproc,
 			[LOCK_LIMIT_NOFILE] = l->open_files,
@@ -169,6 +178,7 @@ jail_fill_params(struct lock_params *out, const struct plan *plan)
 		.closing = (plan->has_direct ? CLOSING_DIRECT : 0) |
 			   (may_execute_memory(plan) ? CLOSING_NO_MEMFD : 0) |
 			   (plan->shares_paths ? CLOSING_STREAMS : 0),
+		.guest_pages = (uint32_t)(l->linear_bytes >> 16),
 		.has_cpus = l->cpus != 0,
 	};
 	jail_fill_workspace(out, plan);

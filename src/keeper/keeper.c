@@ -455,7 +455,7 @@ keeper_prepare(struct keeper *k, const struct policy *p,
 		return 0; /* the plan names the tier in its refusal */
 	if (check_keeper_can_run(k, p, err) < 0)
 		return -1;
-	return discover_interpreter(out, p->python, k->runtime_dir, err);
+	return discover_for(out, p, k->runtime_dir, err);
 }
 
 /* ---- the process ---- */

@@ -120,6 +120,10 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.name = "noexec_mount",
 		.sentence = "the kernel neither executes a file of the writable file system nor maps one as code",
 	},
+	[MECH_LINEAR_MEMORY] = {
+		.name = "linear_memory",
+		.sentence = "the memory of the WebAssembly interpreter cannot grow further, and its process gets hardly more",
+	},
 };
 
 int

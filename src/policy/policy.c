@@ -315,7 +315,9 @@ const struct tier_info tiers[TIER_COUNT] = {
 	},
 	[TIER_WASM] = {
 		.name = "wasm",
-		.sentence = "CPython compiled to WebAssembly",
+		.sentence = "CPython compiled to WebAssembly, in the jail of the tier local with far fewer system calls",
+		.built = true,
+		.jailed = true,
 	},
 	[TIER_VM] = {
 		.name = "vm",

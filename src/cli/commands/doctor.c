@@ -67,6 +67,24 @@ print_cache(const struct remit_error *cache)
 }
 
 static void
+print_wasm(void)
+{
+	own(interpreter) struct interpreter in = { 0 };
+	struct remit_error err;
+
+	if (discover_wasm(&in, &err) == 0) {
+		printf("%-4s %-26s CPython %d.%d.%d as WebAssembly, for the "
+		       "tier wasm\n",
+		       "yes", "wasm", in.major, in.minor, in.micro);
+		return;
+	}
+	printf("%-4s %-26s CPython as WebAssembly, for the tier wasm\n", "no",
+	       "wasm");
+	printf("     %-26s   optional: %s\n", "", err.message);
+	printf("     %-26s   %s\n", "", err.remedy);
+}
+
+static void
 print_host(const struct site *s, const struct policy *policy,
 	   const struct remit_error *python, const struct remit_error *cache)
 {
@@ -93,6 +111,7 @@ print_host(const struct site *s, const struct policy *policy,
 		printf("%-4s %-26s %s %d.%d.%d\n", "yes", "python",
 		       s->interpreter.executable, s->interpreter.major,
 		       s->interpreter.minor, s->interpreter.micro);
+	print_wasm();
 	print_cache(cache);
 	putchar('\n');
 	print_bound(policy, h);
@@ -108,6 +127,18 @@ describe_cache(const struct remit_error *cache)
 	return json_pack("{s:b, s:s, s:s, s:s}", "yes", 0, "why",
 			 cache->message, "cost", NO_CACHE_COST, "remedy",
 			 PATH_CACHE_REMEDY);
+}
+
+static json_t *
+describe_wasm(void)
+{
+	own(interpreter) struct interpreter in = { 0 };
+	struct remit_error err;
+
+	if (discover_wasm(&in, &err) == 0)
+		return json_pack("{s:b, s:s}", "yes", 1, "program", in.real);
+	return json_pack("{s:b, s:s, s:s}", "yes", 0, "why", err.message,
+			 "remedy", err.remedy);
 }
 
 static void
@@ -129,6 +160,7 @@ print_json(const struct site *s, const struct remit_error *python,
 	if (python)
 		json_object_set_new(doc, "python_error",
 				    json_string(python->message));
+	json_object_set_new(doc, "wasm", describe_wasm());
 	json_object_set_new(doc, "cache", describe_cache(cache));
 	json_object_set_new(doc, "foreign_apis",
 			    json_boolean(foreign_is_built));
@@ -161,7 +193,8 @@ examine_host(const struct doctor *d, struct remit_error *err)
 	    site_find_host(&site, err) < 0 ||
 	    probe_host(&site.host, site.runtime_dir, err) < 0)
 		return -1;
-	bad = site_find_interpreter(&site, policy.python, &python) < 0;
+	bad = discover_interpreter(&site.interpreter, policy.python,
+				   site.runtime_dir, &python) < 0;
 	uncached = path_cache_try(&cache) < 0;
 	if (d->json)
 		print_json(&site, bad ? &python : NULL,

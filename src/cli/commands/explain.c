@@ -56,7 +56,7 @@ explain_policy(const struct policy *policy, bool json, struct remit_error *err)
 	json_t *doc;
 
 	if (site_find_host(&site, err) < 0 ||
-	    site_find_interpreter(&site, policy->python, err) < 0 ||
+	    site_find_interpreter(&site, policy, err) < 0 ||
 	    plan_build(&plan, policy, &job, &site.host, &site.interpreter,
 		       err) < 0 ||
 	    blueprint_check_paths(&plan, err) < 0)

@@ -456,7 +456,7 @@ check_policy(const struct key *key, struct remit_error *err)
 		return fail_memory(err, "policy");
 	if (accept_fallbacks(&policy, key, err) < 0 ||
 	    site_find_host(&site, err) < 0 ||
-	    site_find_interpreter(&site, policy.python, err) < 0)
+	    site_find_interpreter(&site, &policy, err) < 0)
 		return -1;
 	return plan_build(&plan, &policy, &job, &site.host, &site.interpreter,
 			  err);

@@ -174,7 +174,7 @@ remedy_check(const struct remedy *r, const struct policy *policy,
 		return fail_memory(err, "policy");
 	if (field_set_text(&more, r->field, r->text, err) < 0 ||
 	    site_find_host(&site, err) < 0 ||
-	    site_find_interpreter(&site, more.python, err) < 0)
+	    site_find_interpreter(&site, &more, err) < 0)
 		return -1;
 	return plan_build(&plan, &more, &job, &site.host, &site.interpreter,
 			  err);

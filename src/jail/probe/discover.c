@@ -401,11 +401,10 @@ site_find_host(struct site *s, struct remit_error *err)
 }
 
 int
-site_find_interpreter(struct site *s, const char *python,
+site_find_interpreter(struct site *s, const struct policy *p,
 		      struct remit_error *err)
 {
-	return discover_interpreter(&s->interpreter, python, s->runtime_dir,
-				    err);
+	return discover_for(&s->interpreter, p, s->runtime_dir, err);
 }
 
 void

@@ -21,6 +21,14 @@ int discover_interpreter(struct interpreter *out, const char *python,
 			 const char *runtime_dir,
 			 struct remit_error *err) must_check;
 
+/* The interpreter of the tier wasm. Refuses the tier if it is not built. */
+int discover_wasm(struct interpreter *out, struct remit_error *err) must_check;
+
+/* Finds the interpreter that runs the code of a policy: remit-wasm in the tier
+   wasm, else the one that the policy names. */
+int discover_for(struct interpreter *out, const struct policy *p,
+		 const char *runtime_dir, struct remit_error *err) must_check;
+
 /* A number that identifies the interpreter's file: if it changes, it is another
    Python. */
 uint64_t discover_identity(const struct interpreter *in);
@@ -40,7 +48,7 @@ struct site {
 
 /* Take the host's properties from the cache, or probe them now. */
 int site_find_host(struct site *s, struct remit_error *err) must_check;
-int site_find_interpreter(struct site *s, const char *python,
+int site_find_interpreter(struct site *s, const struct policy *p,
 			  struct remit_error *err) must_check;
 void site_free(struct site *s);
 

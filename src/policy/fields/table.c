@@ -13,20 +13,26 @@
 #define TIB  (UINT64_C(1) << 40)
 #define HOUR (UINT64_C(60) * 60 * 1000)
 
-/* Fields enforced with namespaces (`bits`) and without them (`bare`). The tier
-   static runs nothing, but it parses in the same jail as local. */
-#define SPACED(bits, bare)        \
-	{ [TIER_STATIC] = (bits), \
-	  [TIER_LOCAL] = (bits),  \
-	  [TIER_LANDLOCK] = (bare) }
+/* Fields enforced with namespaces (`bits`) and without them (`bare`), and in
+   the jail of the tier wasm (`wasm`). The tier static runs nothing, but it
+   parses in the same jail as local. */
+#define TIERED(bits, bare, wasm)    \
+	{ [TIER_STATIC] = (bits),   \
+	  [TIER_LOCAL] = (bits),    \
+	  [TIER_LANDLOCK] = (bare), \
+	  [TIER_WASM] = (wasm) }
+#define SPACED(bits, bare) TIERED(bits, bare, bits)
+/* Fields that need what WebAssembly lacks: sockets, libraries, fork. */
+#define NATIVE(bits, bare) TIERED(bits, bare, 0)
 /* Fields whose mechanisms need no namespace. */
 #define JAILED(bits) SPACED(bits, bits)
 /* Fields that the keeper enforces without kernel isolation. */
-#define EVERYWHERE(bits)          \
-	{ [TIER_STATIC] = (bits), \
-	  [TIER_UNSAFE] = (bits), \
-	  [TIER_LOCAL] = (bits),  \
-	  [TIER_LANDLOCK] = (bits) }
+#define EVERYWHERE(bits)            \
+	{ [TIER_STATIC] = (bits),   \
+	  [TIER_UNSAFE] = (bits),   \
+	  [TIER_LOCAL] = (bits),    \
+	  [TIER_LANDLOCK] = (bits), \
+	  [TIER_WASM] = (bits) }
 
 /* The order is that of the tiers table; a test compares them. */
 static const char *const tier_choices[] = {
@@ -184,7 +190,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.object_text = host_entry_text,
 		.value_name = "HOST:PORT[:WORDS]",
 		.sentence = "a host and port the code may connect to; HOST is a name, a star and a dot before a name (all names below it), an IPv4 address or an IPv6 address in brackets, and WORDS are a comma-separated list of tls, plain, tcp, private, public, methods=GET+HEAD, bytes=SIZE and connections=COUNT",
-		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
+		.kept = NATIVE(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
 	[F_NETWORK_ASK] = {
 		.name = "network_ask",
@@ -213,7 +219,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.object_text = credential_text,
 		.value_name = "HOST[:PORT]:HEADER=FROM",
 		.sentence = "a header that the proxy adds to HTTP requests to one host and port of network_allow, with TLS or to private addresses, and that the code never sees; FROM is env:NAME or file:/PATH",
-		.kept = SPACED(MECH(PROXY), 0),
+		.kept = NATIVE(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",
@@ -234,7 +240,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.value_name = "NAME[==VERSION]",
 		.sentence = "a package that is installed before the run, in a separate jail, and is read-only in the run",
-		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
+		.kept = NATIVE(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
 			       MECH(LANDLOCK)),
 	},
 	[F_PACKAGE_DIRECT] = {
@@ -420,9 +426,10 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "512M",
 		.value_name = "SIZE",
 		.sentence = "all memory of the run together",
-		.kept = SPACED(MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS) |
+		.kept = TIERED(MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS) |
 				       MECH(SECCOMP),
-			       MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS)),
+			       MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS),
+			       MECH(CGROUP_MEMORY) | MECH(LINEAR_MEMORY)),
 	},
 	[F_MEMORY_FALLBACK] = {
 		.name = "memory_fallback",
@@ -826,7 +833,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "8",
 		.value_name = "N",
 		.sentence = "branches of a session, including branches of its branches",
-		.kept = SPACED(MECH(SECCOMP), 0),
+		.kept = NATIVE(MECH(SECCOMP), 0),
 	},
 	[F_PRELOAD] = {
 		.name = "preload",

@@ -95,6 +95,16 @@ decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
 static int
 decide_direct(struct decision *d, const char *host, struct remit_error *err)
 {
+	/* openat2(2) takes the mode of a new file by a pointer, and a filter
+	   cannot follow pointers: code that breaks out of WebAssembly could
+	   leave a setuid file in the directory. */
+	if (is_wasm(d))
+		return fail_refused(
+			err, d->field->name,
+			"Use mode rw, or use the tier local.",
+			"the tier \"%s\" cannot check the modes of "
+			"files that code creates in %s (mode direct)",
+			tiers[d->plan->tier].name, host);
 	if (is_bare(d) && d->host->by_root)
 		return fail_refused(
 			err, d->field->name,

@@ -124,11 +124,64 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
+/* The program around the guest: its text and data, its stack, its table of
+   descriptors and its page tables. */
+#define WASM_HOST_BYTES (UINT64_C(48) << 20)
+/* CPython does not start with less. */
+#define SMALLEST_GUEST (UINT64_C(24) << 20)
+/* Addresses in a guest have 32 bits. */
+#define LARGEST_GUEST (UINT64_C(65535) << 16)
+
+/*
+ * The guest's memory is one array that grows in pages of 64 KiB up to a limit.
+ * The field also covers files and kernel buffers if a host has no cgroup.
+ */
+static int
+decide_linear(struct decision *d, struct remit_error *err)
+{
+	uint64_t memory = d->policy->memory_bytes, rest = WASM_HOST_BYTES;
+	bool group = d->host->can[CAN_CGROUP_MEMORY].yes;
+	struct memory_bound b;
+
+	if (memory == POLICY_UNLIMITED) {
+		d->plan->limits.linear_bytes = LARGEST_GUEST;
+		plan_grant(d, "no limit below 4 GiB, which is the most that "
+			      "WebAssembly can have");
+		return 0;
+	}
+	memory_bound_compute(&b, d->policy, d->host);
+	if (!group)
+		rest += b.files + b.kernel;
+	if (memory < rest + SMALLEST_GUEST)
+		return fail_refused(
+			err, d->field->name,
+			"Raise --memory; without a memory cgroup, lower --disk "
+			"and --files instead.",
+			"%llu MiB are too little for the tier \"%s\": it needs "
+			"%llu MiB",
+			(unsigned long long)memory >> 20,
+			tiers[d->plan->tier].name,
+			(unsigned long long)(rest + SMALLEST_GUEST) >> 20);
+	if (group && plan_note_kept(d, MECH(CGROUP_MEMORY)))
+		d->plan->limits.memory_cgroup_bytes = memory;
+	if (!group)
+		d->plan->disk_share_bytes = memory_bound_disk(d->policy);
+	memory = memory - rest < LARGEST_GUEST ? memory - rest : LARGEST_GUEST;
+	d->plan->limits.linear_bytes = memory;
+	plan_note_kept(d, MECH(LINEAR_MEMORY));
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "%llu MiB for the interpreter's memory",
+		 (unsigned long long)memory >> 20);
+	return 0;
+}
+
 int
 decide_memory(struct decision *d, struct remit_error *err)
 {
 	const struct policy *p = d->policy;
 
+	if (is_wasm(d))
+		return decide_linear(d, err);
 	if (p->memory_bytes == POLICY_UNLIMITED) {
 		plan_grant(d, "no limit");
 		return 0;

@@ -142,6 +142,11 @@ decide_public(struct decision *d, struct remit_error *err)
 int
 decide_network(struct decision *d, struct remit_error *err)
 {
+	if (is_wasm(d) && d->policy->network_access != NETWORK_NONE)
+		return plan_refuse_wasm(d,
+					"has no sockets; tools can fetch what "
+					"code needs",
+					err);
 	switch (d->policy->network_access) {
 	case NETWORK_NONE:
 		decide_none(d);

@@ -138,6 +138,8 @@ check_installation(const struct decision *d, struct remit_error *err)
 				    "into which packages could be mounted "
 				    "while code runs",
 				    tiers[d->plan->tier].name);
+	if (is_wasm(d))
+		return plan_refuse_wasm(d, "has no packages yet", err);
 	if (d->plan->tier == TIER_STATIC)
 		return fail_refused(err, name, LIST_INSTEAD,
 				    "nothing runs in the tier \"%s\"",

@@ -44,6 +44,16 @@ is_bare(const struct decision *d)
 	return tiers[d->plan->tier].bare;
 }
 
+static inline bool
+is_wasm(const struct decision *d)
+{
+	return d->plan->tier == TIER_WASM;
+}
+
+/* Refuses what no program in the tier wasm could use. */
+int plan_refuse_wasm(const struct decision *d, const char *why,
+		     struct remit_error *err) must_check;
+
 /* Refuses the field, because a control group is missing, unless systemd was too
    slow to grant one. */
 #define plan_refuse_group(d, err, ...)                  \

@@ -56,9 +56,24 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 		tiers[d->plan->tier].name, why);
 }
 
+int
+plan_refuse_wasm(const struct decision *d, const char *why,
+		 struct remit_error *err)
+{
+	return fail_refused(err, d->field->name,
+			    "Use the tier local, or leave the field out.",
+			    "the tier \"%s\" %s", tiers[d->plan->tier].name,
+			    why);
+}
+
 static int
 decide_subprocess(struct decision *d, struct remit_error *err)
 {
+	if (d->policy->subprocess_execution && is_wasm(d))
+		return plan_refuse_wasm(d,
+					"has one process: WebAssembly has no "
+					"way to start another",
+					err);
 	if (d->policy->subprocess_execution && is_bare(d))
 		return fail_refused(
 			err, d->field->name,
@@ -423,6 +438,11 @@ check_lifted(const struct policy *p, struct remit_error *err)
 static int
 check_branches(const struct policy *p, struct remit_error *err)
 {
+	if (p->tier == TIER_WASM)
+		return fail_refused(err, "tier", "Use the tier local.",
+				    "a session of the tier \"%s\" cannot have "
+				    "branches: its interpreter cannot fork",
+				    tiers[p->tier].name);
 	if (!tiers[p->tier].jailed || tiers[p->tier].bare)
 		return fail_refused(err, "tier", "Use the tier local.",
 				    "a session of the tier \"%s\" cannot have "
@@ -476,7 +496,7 @@ check_absent(const struct decision *d, struct remit_error *err)
 	return fail_refused(err, d->field->name,
 			    "Use the tier local, or leave the field out.",
 			    "the tier \"%s\" %s", tiers[d->plan->tier].name,
-			    d->field == &fields[F_NETWORK_ALLOW]
+			    d->field == &fields[F_NETWORK_ALLOW] && is_bare(d)
 				    ? "has no network namespace, and nothing "
 				      "else can restrict code to some hosts"
 				    : "does not support it");
@@ -573,6 +593,18 @@ check_overlays(const struct plan *p, struct remit_error *err)
 	return 0;
 }
 
+/* The interpreter of the tier wasm is part of Remit. */
+static int
+check_python(const struct policy *p, struct remit_error *err)
+{
+	if (p->tier != TIER_WASM || field_is_default(p, &fields[F_PYTHON]))
+		return 0;
+	return fail_refused(err, "python", "Leave the field out.",
+			    "the tier \"%s\" runs only the interpreter that "
+			    "was built for it",
+			    tiers[p->tier].name);
+}
+
 static int
 check_exports(const struct plan *p, struct remit_error *err)
 {
@@ -625,8 +657,11 @@ plan_build(struct plan *out, const struct policy *policy,
 	   processes. The strict filter allows neither. */
 	if (tiers[policy->tier].bare)
 		p.filter |= PLAN_FILTER_STRICT_MEMORY;
+	if (policy->tier == TIER_WASM)
+		p.filter |= PLAN_FILTER_WASM;
 	if (check_tier(policy, host, err) < 0 ||
-	    check_lifted(policy, err) < 0 || check_job(policy, job, err) < 0)
+	    check_lifted(policy, err) < 0 || check_python(policy, err) < 0 ||
+	    check_job(policy, job, err) < 0)
 		return -1;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
 		struct decision d = {

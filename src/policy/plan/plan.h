@@ -55,6 +55,7 @@ struct plan_limits {
 	uint64_t pids_cgroup;
 	uint64_t cpu_cgroup_ms;
 	uint64_t address_space_bytes;
+	uint64_t linear_bytes; /* of the guest; only in the tier wasm */
 	uint64_t cpu_rlimit_s;
 	uint64_t cpu_clock_ms; /* of each cell of a session */
 	uint64_t nproc;
@@ -125,6 +126,7 @@ enum plan_filter {
 	PLAN_FILTER_FORKABLE = 4,
 	PLAN_FILTER_STRICT_MEMORY = 8,
 	PLAN_FILTER_UNIX = 16,
+	PLAN_FILTER_WASM = 32,
 };
 
 /* What a plan needs to know about a job: the sizes that fields limit, and

@@ -20,7 +20,7 @@ find_python(struct key *k)
 
 	/* If no interpreter is found, runs report it. */
 	if (site_find_host(&site, &err) < 0 ||
-	    site_find_interpreter(&site, k->policy.python, &err) < 0)
+	    site_find_interpreter(&site, &k->policy, &err) < 0)
 		return;
 	k->python[0] = site.interpreter.major;
 	k->python[1] = site.interpreter.minor;

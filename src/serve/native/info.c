@@ -18,7 +18,7 @@ plan_for(const struct policy *policy, json_t **out, struct remit_error *err)
 	struct plan_job job = { 0 };
 
 	if (site_find_host(&site, err) < 0 ||
-	    site_find_interpreter(&site, policy->python, err) < 0 ||
+	    site_find_interpreter(&site, policy, err) < 0 ||
 	    plan_build(&plan, policy, &job, &site.host, &site.interpreter,
 		       err) < 0)
 		return -1;

@@ -3,8 +3,6 @@
 #include "jail/probe/discover.h"
 #include "policy/fields/field.h"
 
-static const struct interpreter any_interpreter;
-
 static int
 fill_column(struct matrix_column *c, enum tier tier, const struct host *h,
 	    struct remit_error *err)
@@ -21,7 +19,11 @@ fill_column(struct matrix_column *c, enum tier tier, const struct host *h,
 	if (tiers[tier].bare && policy_preset(&c->policy, "landlock", err) < 0)
 		return -1;
 	c->policy.tier = tier;
-	c->refused = plan_build(&c->plan, &c->policy, &job, h, &any_interpreter,
+	if (tier == TIER_WASM && discover_wasm(&c->interpreter, &c->why) < 0) {
+		c->refused = true;
+		return 0;
+	}
+	c->refused = plan_build(&c->plan, &c->policy, &job, h, &c->interpreter,
 				&c->why) < 0;
 	return 0;
 }
@@ -83,5 +85,6 @@ matrix_free(struct matrix *m)
 	for (int t = 0; t < TIER_COUNT; t++) {
 		plan_free(&m->columns[t].plan);
 		policy_free(&m->columns[t].policy);
+		interpreter_free(&m->columns[t].interpreter);
 	}
 }

@@ -12,6 +12,7 @@ struct matrix_column {
 	bool refused;
 	struct remit_error why;
 	struct policy policy;
+	struct interpreter interpreter; /* empty, but for the tier wasm */
 	struct plan plan;
 };
 

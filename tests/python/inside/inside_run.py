@@ -34,6 +34,17 @@ def test_program_runs_in_the_interpreter_of_the_host():
     assert shown == f"{sys.version_info[:3]}\n"
 
 
+def test_tier_wasm_is_not_given_the_interpreter_of_the_host():
+    # A wheel has no remit-wasm, and that is the only reason to refuse the tier.
+    for made in (lambda: remit.run("1", tier="wasm"), lambda: remit.run("1", policy={"tier": "wasm"}), lambda: remit.explain(tier="wasm")):
+        with pytest.raises(remit.RemitError) as caught:
+            made()
+        assert caught.value.where == "tier" and "make wasm" in caught.value.remedy
+    with pytest.raises(remit.RemitError) as caught:
+        remit.run("1", policy={"tier": "wasm"}, tier="local", python="/no/such/python")
+    assert caught.value.where == "python"
+
+
 def test_failed_program_is_a_result():
     r = remit.run("print('before'); 1 / 0")
     assert (r.status, r.ok, r.stdout, r.exit_code) == ("error", False, "before\n", 1)

@@ -409,6 +409,13 @@ discover_interpreter(struct interpreter *out, const char *python_name,
 	return fail_sys(err, REMIT_E_MEMORY, "interpreter");
 }
 
+int
+discover_for(struct interpreter *out, const struct policy *p,
+	     const char *runtime_dir, struct remit_error *err)
+{
+	return discover_interpreter(out, p->python, runtime_dir, err);
+}
+
 uint64_t
 discover_identity(const struct interpreter *in)
 {

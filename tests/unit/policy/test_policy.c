@@ -456,7 +456,8 @@ unsafe_tier_is_the_only_one_without_a_jail(void **state)
 	(void)state;
 	for (int i = 0; i < TIER_COUNT; i++) {
 		bool built = i == TIER_STATIC || i == TIER_UNSAFE ||
-			     i == TIER_LANDLOCK || i == TIER_LOCAL;
+			     i == TIER_LANDLOCK || i == TIER_LOCAL ||
+			     i == TIER_WASM;
 
 		assert_int_equal(tiers[i].built, built);
 		if (built)
