@@ -97,8 +97,16 @@ def program_and_caller(item: pytest.Item) -> tuple[str, str]:
     return params["program"].name, params["caller_label"]
 
 
+def wasm_is_built() -> bool:
+    build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
+    return (build / "wasm" / "remit-wasm").exists()
+
+
 def is_left_out(item: pytest.Item) -> bool:
     if (item.path.stem in LONGER or item.get_closest_marker("longer")) and not os.environ.get("REMIT_LONGER"):
+        return True
+    mark = item.get_closest_marker("wasm_is_built")
+    if mark and mark.args[0] != wasm_is_built():
         return True
     # The coverage test counts each user.
     if "covers" in item.fixturenames:
@@ -121,6 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.geteuid() == 0:
         mounts.enter_shared()
     config.addinivalue_line("markers", "longer: takes minutes, and runs only in `make soak` and in CI")
+    config.addinivalue_line("markers", "wasm_is_built(yes): runs only if remit-wasm is built, or only if it is not")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -205,6 +214,12 @@ class Remit:
             shutil.chown(path, TEST_USER, TEST_USER)
 
 
+def copy_wasm(build: pathlib.Path, to: pathlib.Path) -> None:
+    """Copies the interpreter of the tier wasm, which is built only on request (make wasm)."""
+    if (build / "wasm" / "remit-wasm").exists():
+        shutil.copytree(build / "wasm", to / "wasm", ignore=shutil.ignore_patterns("*.p", "*.a"))
+
+
 @pytest.fixture(scope="session")
 def stage():
     """Copies the build to a place where every user can read it."""
@@ -215,6 +230,7 @@ def stage():
     for name in ("remit", "remit-bench"):
         shutil.copy2(build / name, folder / "bin" / name)
     shutil.copytree(build / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    copy_wasm(build, folder / "bin")
     if os.geteuid() == 0:
         make_test_user()
     # Removes what keepers left that were killed before these tests began.
@@ -251,6 +267,7 @@ def holes(remit, stage) -> Remit:
         folder.mkdir(parents=True)
         shutil.copy2(build / "remit", folder / "remit")
         shutil.copytree(build / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("*.p"))
+        copy_wasm(build, folder)
     own = stage / "holes" / remit.label
     own.mkdir(exist_ok=True)
     other = Remit(remit.label, own)

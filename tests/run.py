@@ -356,6 +356,8 @@ def stage_escape(stage: str) -> None:
 def run_waiting(stages: list[str]) -> None:
     """Distributes whole files over the workers, since tests of a file share a server or a machine."""
     if make(stages[0], PRODUCT, HOLES, *([SMALL] if "e2e" in stages else [])):
+        if "e2e" in stages and not (ROOT / PRODUCT.folder / "wasm" / "remit-wasm").exists():
+            PROGRESS.print("e2e: remit-wasm is not built (make wasm), so no code runs in the tier wasm, and coverage does not ask for it")
         pytest(2 * CPUS, "--dist=loadfile", stages={stage: PYTEST[stage] for stage in stages})
 
 

@@ -73,7 +73,7 @@ def test_unsafe_tier_enforces_time_output_and_sizes(remit, covers):
     covers(remit, "stdin_bytes", "frame_cap", tier="unsafe")
 
 
-@pytest.mark.parametrize("tier", ["container", "wasm", "vm"])
+@pytest.mark.parametrize("tier", ["container", "vm"])
 def test_unbuilt_tiers_are_refused_by_name(any_remit, tier):
     result = any_remit.json("print(1)", "--tier", tier)
     assert result["status"] == "refused" and tier in result["error"]["value"]
