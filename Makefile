@@ -77,11 +77,16 @@ install: all
 deb: | writable
 	@tools/deb.sh
 
-# CPython as WebAssembly, for the tier wasm, in the cache directory.
+# The interpreter of the tier wasm, in build/wasm: CPython as WebAssembly, from the
+# cache directory if it was built before, and its host.
 wasm: | writable
 	@tools/wasm.sh machine
 	@tools/setup.sh wasm
 	@tools/wasm.sh
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MESON) setup --reconfigure $(BUILD) -Dwasm="$$(tools/wasm.sh path)" \
+		>/dev/null || { cat $(BUILD)/meson-logs/meson-log.txt; exit 1; }
+	@ninja -C $(BUILD) --quiet
 
 # A wheel for every CPython from 3.9 on, in dist/.
 wheel: | writable
