@@ -171,9 +171,8 @@ class Remit:
         return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
     def env(self, extra: dict[str, str] | None = None) -> dict[str, str]:
-        home = "/root" if self.by_root else pwd.getpwnam(TEST_USER).pw_dir
-        if os.geteuid() != 0:
-            home = os.environ["HOME"]
+        # The test user exists only where root runs the tests.
+        home = os.environ["HOME"] if os.geteuid() != 0 else "/root" if self.by_root else pwd.getpwnam(TEST_USER).pw_dir
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, **(extra or {})}
 
     def __call__(self, *args, input=None, env=None, timeout=300, text=True, **more):

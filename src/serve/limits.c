@@ -10,6 +10,7 @@
 #include "policy/quantity.h"
 #include "serve/auth/keys.h"
 #include "serve/mcp_clients.h"
+#include "wire/watch.h"
 
 #define SERVER "server"
 #define KEY    "key"
@@ -129,6 +130,13 @@ const struct serve_limit serve_limits_table[] = {
 		.unit = LIMIT_BYTES,
 		.value = LIMIT_LIST_BYTES,
 		.at = "507; the sandbox continues",
+	},
+	{
+		.name = "memory of lists of watched folders outside workspaces",
+		.scope = SERVER,
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_LISTINGS_BYTES,
+		.at = "`resource_exhausted`",
 	},
 	{
 		.name = "installations of packages",
@@ -350,6 +358,21 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "502, or the connection closes",
 	},
 	{
+		.name = "watched folders of a session, and 4096 with the "
+			"folders in them",
+		.scope = "session",
+		.value = WATCHES_MAX,
+		.at = "`resource_exhausted`",
+	},
+	{
+		.name = "events that wait for a client that polls a watched "
+			"folder",
+		.scope = "session",
+		.unit = LIMIT_BYTES,
+		.value = UINT64_C(256) << 10,
+		.at = "`resource_exhausted`: the watcher ends",
+	},
+	{
 		.name = "how long artifacts are kept",
 		.scope = "run",
 		.unit = LIMIT_SECONDS,
@@ -396,12 +419,12 @@ serve_limits_init(struct serve_limits *l)
 
 /* Estimates of memory: a byte of a body (as text, as JSON, decoded, and as a
    frame to the keeper), a connection (head, TLS buffers, unsent bytes), a
-   session (unread input of commands, one more message, and space that the
-   buffer has in reserve), the server, and the keeper with the jails that wait
-   without preloaded modules. */
+   session (unread input of commands, one more message, space that the buffer
+   has in reserve, and events of watched folders), the server, and the keeper
+   with the jails that wait without preloaded modules. */
 #define BODY_FACTOR   4
 #define CONN_BYTES    (UINT64_C(256) << 10)
-#define SESSION_BYTES (UINT64_C(8) << 20)
+#define SESSION_BYTES (UINT64_C(12) << 20)
 #define SERVER_BYTES  (UINT64_C(128) << 20)
 #define KEEPER_BYTES  (UINT64_C(512) << 20)
 
@@ -420,7 +443,8 @@ own_bytes(const struct serve_limits *l)
 	uint64_t bytes = number_add(number_mul(l->connections, CONN_BYTES),
 				    number_mul(l->sessions, SESSION_BYTES));
 
-	return number_add(bytes, SERVER_BYTES + LIMIT_LIST_BYTES);
+	return number_add(bytes, SERVER_BYTES + LIMIT_LIST_BYTES +
+					 LIMIT_LISTINGS_BYTES);
 }
 
 struct serve_sum

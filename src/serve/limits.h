@@ -34,6 +34,8 @@
 /* The lists of files that are being stored or restored, in the server's
    memory. */
 #define LIMIT_LIST_BYTES (UINT64_C(128) << 20)
+/* The lists of watched folders that the keeper cannot watch. */
+#define LIMIT_LISTINGS_BYTES (UINT64_C(64) << 20)
 
 #define LIMIT_KEY_CONCURRENCY 64
 #define LIMIT_KEY_PER_MINUTE  60000

@@ -6,9 +6,8 @@
  *   reactions.c     the table of reactions to events
  *   clock.c         deadlines and processor time
  *   client.c        frames of the client
- *   commands.c      programs beside the cells
- *   watching.c      the watcher of its workspace
- *   ports.c         connections to programs that listen in the jail
+ *   beside/         commands, watched directories and ports: what a client uses
+ *                   while cells run
  *   jail.c          output and frames of the jail
  *   tools.c         calls to tools, questions of the proxy
  *   network.c       a new list of hosts for an open session
@@ -25,10 +24,10 @@
 #include "base/digest.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
-#include "keeper/session/commands.h"
-#include "keeper/session/ports.h"
+#include "keeper/session/beside/commands.h"
+#include "keeper/session/beside/ports.h"
+#include "keeper/session/beside/watching.h"
 #include "keeper/session/session.h"
-#include "keeper/session/watching.h"
 
 /* Between SIGINT and SIGKILL. */
 #define SESSION_GRACE_US (2 * 1000000ull)

@@ -427,7 +427,7 @@ def test_floods_are_bounded_and_others_are_served(served, box):
         rss = memory_of(served.process.pid)
         for _ in range(50):
             assert served.request("GET", "/healthz")[0] == 200
-        time.sleep(1)
+        time.sleep(1)  # the floods continue: nothing ends that could be waited for
         assert memory_of(served.process.pid) < rss + 8 * MIB
         for _ in range(200):
             s.recv(65536)
@@ -436,9 +436,9 @@ def test_floods_are_bounded_and_others_are_served(served, box):
 def test_reset_program_costs_nothing_while_its_client_does_not_read(served, box):
     with box.connect() as s:
         s.sendall(f"GET /full HTTP/1.1\r\nHost: {box.host()}\r\n\r\n".encode())
-        time.sleep(3)
+        time.sleep(3)  # the buffers of both sockets fill up
         before = processor_time_of(served.process.pid)
-        time.sleep(3)
+        time.sleep(3)  # the processor time of this interval is measured
         assert processor_time_of(served.process.pid) - before < 0.1, "it asks again and again for what it does not want"
         assert s.recv(65536).startswith(b"HTTP/1.1 200 OK")
 

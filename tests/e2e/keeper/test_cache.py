@@ -40,6 +40,8 @@ def home_is_a_device(remit: Remit, folder: pathlib.Path) -> dict:
 
 
 def foreign_home(remit: Remit, folder: pathlib.Path) -> dict:
+    if os.geteuid() != 0:
+        skip_or_fail("only root can give a folder to another user")
     shutil.chown(folder, 1, 1)
     folder.chmod(0o755)
     if remit.by_root:  # root may write anywhere, so the cache of another user must not be trusted

@@ -2,7 +2,7 @@
  * session_commands: what the keeper forwards between a client and the helper
  * that starts commands, with a fake jail and a helper that may lie.
  */
-#include "keeper/session/commands.h"
+#include "keeper/session/beside/commands.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,9 +1,11 @@
 #include "serve/e2b/files/listing.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "serve/e2b/files/files.h"
+#include "serve/limits.h"
 
 /* The maximum size of the names in one listing. */
 #define LISTING_NAMES_MAX ((size_t)2 * 1024 * 1024)
@@ -16,9 +18,13 @@ by_name(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
+/* The memory that all listings of this process use. */
+static _Atomic size_t listed_bytes;
+
 void
 listing_free(struct listing *s)
 {
+	listed_bytes -= s->bytes;
 	for (size_t i = 0; i < s->count; i++)
 		free(s->rows[i].name);
 	free(s->rows);
@@ -37,14 +43,29 @@ name_below(const char *directory, const char *path)
 							      : path;
 }
 
-bool
-listing_fits(const struct remit_file_answer *a)
+static size_t
+count_bytes(const struct remit_file_answer *a)
 {
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < a->entry_count; i++)
 		bytes += strlen(a->entries[i].path);
-	return !a->truncated && bytes <= LISTING_NAMES_MAX;
+	return bytes;
+}
+
+/* With what the allocator needs for each name. */
+static size_t
+memory_of(const struct remit_file_answer *a)
+{
+	return count_bytes(a) +
+	       a->entry_count * (sizeof(struct listing_row) + 32);
+}
+
+bool
+listing_fits(const struct remit_file_answer *a)
+{
+	return !a->truncated && count_bytes(a) <= LISTING_NAMES_MAX &&
+	       listed_bytes + memory_of(a) <= LIMIT_LISTINGS_BYTES;
 }
 
 int
@@ -52,8 +73,10 @@ listing_make(struct listing *out, const char *directory,
 	     const struct remit_file_answer *a)
 {
 	struct listing s = { .rows = calloc(a->entry_count + 1,
-					    sizeof(*s.rows)) };
+					    sizeof(*s.rows)),
+			     .bytes = memory_of(a) };
 
+	listed_bytes += s.bytes;
 	for (size_t i = 0; s.rows && i < a->entry_count; i++) {
 		const struct remit_file_entry *e = &a->entries[i];
 		char *name = strdup(name_below(directory, e->path));
@@ -71,8 +94,10 @@ listing_make(struct listing *out, const char *directory,
 			.entry = e,
 		};
 	}
-	if (!s.rows)
+	if (!s.rows) {
+		listing_free(&s);
 		return -1;
+	}
 	qsort(s.rows, s.count, sizeof(*s.rows), by_name);
 	*out = s;
 	return 0;

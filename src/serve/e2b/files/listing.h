@@ -19,10 +19,12 @@ struct listing {
 		const struct remit_file_entry *entry;
 	} *rows; /* sorted by name */
 	size_t count;
+	size_t bytes; /* of memory, counted for all sandboxes together */
 };
 
 void listing_free(struct listing *s);
-/* Whether a list is complete and small enough to keep. */
+/* Whether a list is complete and small enough to keep, now that others are
+   kept. */
 bool listing_fits(const struct remit_file_answer *a);
 /* Makes a listing from a list of `directory`. Returns -1 if memory is
    exhausted. */

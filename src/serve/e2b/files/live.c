@@ -8,7 +8,7 @@
 #include "serve/e2b/connect.h"
 
 /* The maximum size of the events that wait for a client that polls. */
-#define EVENTS_MAX ((size_t)2 * 1024 * 1024)
+#define EVENTS_MAX ((size_t)256 * 1024)
 
 static const char *const types[] = {
 	[WATCH_CREATED] = "EVENT_TYPE_CREATE",

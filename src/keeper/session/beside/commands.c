@@ -1,4 +1,4 @@
-#include "keeper/session/commands.h"
+#include "keeper/session/beside/commands.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "keeper/session/watching.h"
+#include "keeper/session/beside/watching.h"
 
 #include <signal.h>
 

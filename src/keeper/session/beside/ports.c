@@ -1,4 +1,4 @@
-#include "keeper/session/ports.h"
+#include "keeper/session/beside/ports.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
