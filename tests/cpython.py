@@ -63,8 +63,11 @@ ENVIRONMENT = {
 # Packages of tests that are run file by file, because their modules are long or hang.
 SPLIT = re.compile(r"test_(asyncio|concurrent_futures|multiprocessing_\w+)$")
 # Tests of the tests themselves, of debuggers and of displays.
-LEFT_OUT = {"test_regrtest", "test_support", "test_gdb", "test_idle", "test_tcl", "test_tkinter", "test_ttk", "test_ttk_guionly", "test_ttk_textonly", "test_turtle"}
-USES_SOCKETS = re.compile(r"\b(socket|socketserver|asyncio|socket_helper|http\.server|xmlrpc|_test_multiprocessing)\b")
+LEFT_OUT = {
+    "test_regrtest", "test_support", "test_gdb", "test_idle", "test_tcl", "test_tkinter", "test_ttk", "test_ttk_guionly",
+    "test_ttk_textonly", "test_turtle",
+}
+USES_SOCKETS = re.compile(r"\b(socket|socketserver|asyncio|socket_helper|http\.server|urllib\.request|xmlrpc|_test_multiprocessing)\b")
 
 
 # ---- one module on one side ----
