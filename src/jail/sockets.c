@@ -1,5 +1,5 @@
 /*
- * jail_sockets: TCP sockets in the network of a jail, for connections from
+ * jail_sockets: makes TCP sockets in the network of a jail, for connections from
  * outside to programs that listen inside.
  *
  * A socket stays in the network namespace that it was made in. So a helper
