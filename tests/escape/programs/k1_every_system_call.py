@@ -18,7 +18,8 @@ ALLOWED = """
     munmap mremap madvise msync mincore membarrier memfd_create clone futex
     set_robust_list get_robust_list rseq set_tid_address gettid exit
     exit_group sched_yield sched_getaffinity sched_getparam sched_getscheduler
-    sched_getattr sched_get_priority_max sched_get_priority_min getcpu
+    sched_getattr sched_get_priority_max sched_get_priority_min
+    sched_rr_get_interval getcpu
     restart_syscall arch_prctl prctl getpid getppid getuid geteuid getgid
     getegid getresuid getresgid getgroups getpgrp getpgid getsid uname sysinfo
     getrusage getrlimit getpriority times getrandom prlimit64 personality
