@@ -60,10 +60,10 @@ def make_test_user() -> None:
 ONE_USER = {
     f"test_{name}" for name in (
         "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b",
-        "e2b_commands", "e2b_pause", "e2b_terminals", "e2b_workspace", "files", "instructions", "ipython", "mcp", "mcp_ask",
-        "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials", "network_credentials_tls",
+        "e2b_commands", "e2b_pause", "e2b_ports", "e2b_terminals", "e2b_watch", "e2b_workspace", "files", "instructions", "ipython", "mcp", "mcp_ask",
+        "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_changes", "network_credentials", "network_credentials_tls",
         "network_entries", "network_proxy", "network_warm", "openapi", "openapi_edges", "package_installation", "packages", "policy",
-        "python", "releases", "repl", "schema", "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared",
+        "python", "releases", "repl", "schema", "scientific", "serve", "serve_audit", "serve_tls", "session_commands", "session_files", "shared",
         "small_apis", "steps", "tools", "validator", "warm",
     )
 }  # fmt: skip
