@@ -528,12 +528,31 @@ static const struct clause socketpair_connected[] = {
 const struct check check_socketpair_connected =
 	CHECK(socketpair_connected, REFUSE(EAFNOSUPPORT));
 
+/* Hardly any program sends urgent data over unix sockets, and the kernel's code
+   for it had a flaw with which one could take the kernel over (CVE-2025-38236).
+   A filter sees only the flags, so internet sockets have none either. This is
+   the kernel's answer for sockets without urgent data. */
+#define NOT_URGENT(argument) \
+	REFUSE_IF(EOPNOTSUPP, BITS(argument, MSG_OOB, MSG_OOB))
+
 /* send() is sendto() without an address, and can reach only the peer. */
 static const struct clause send_connected[] = {
+	NOT_URGENT(3),
 	ALLOW_IF(WORD(4, 0)),
 };
 
+/* sendto() and sendmmsg() have their flags in the same place. */
+static const struct clause send_anywhere[] = {
+	NOT_URGENT(3),
+};
+
+static const struct clause sendmsg_flags[] = {
+	NOT_URGENT(2),
+};
+
 const struct check check_send_connected = CHECK(send_connected, EXPLAIN(EPERM));
+const struct check check_send_anywhere = CHECK(send_anywhere, ALLOW);
+const struct check check_sendmsg = CHECK(sendmsg_flags, ALLOW);
 
 /*
  * TCP and UDP, and nothing with a parser in the kernel. Other families return

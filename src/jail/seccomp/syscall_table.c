@@ -54,8 +54,8 @@ static const struct call network_calls[] = {
 	{ "accept", .action = ALLOW },
 	{ "accept4", .action = ALLOW },
 	{ "connect", .action = ALLOW },
-	{ "sendto", .action = ALLOW },
-	{ "sendmmsg", .action = ALLOW },
+	{ "sendto", .check = &check_send_anywhere },
+	{ "sendmmsg", .check = &check_send_anywhere },
 	{ "recvmmsg", .action = ALLOW },
 	CALLS_END,
 };
@@ -73,8 +73,8 @@ static const struct call unix_calls[] = {
 	{ "accept", .action = ALLOW },
 	{ "accept4", .action = ALLOW },
 	{ "connect", .action = ALLOW },
-	{ "sendto", .action = ALLOW },
-	{ "sendmmsg", .action = ALLOW },
+	{ "sendto", .check = &check_send_anywhere },
+	{ "sendmmsg", .check = &check_send_anywhere },
 	{ "recvmmsg", .action = ALLOW },
 	{ "mknod", .check = &check_fifo_1 },
 	{ "mknodat", .check = &check_fifo_2 },
@@ -387,7 +387,7 @@ static const struct call guest_calls[] = {
 	/* The closing filter takes these away. */
 	{ "seccomp", .action = ALLOW },
 	{ "prlimit64", .action = ALLOW },
-	{ "sendmsg", .action = ALLOW },
+	{ "sendmsg", .check = &check_sendmsg },
 	CALLS_END,
 };
 

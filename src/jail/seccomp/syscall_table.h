@@ -214,6 +214,8 @@ extern const struct check check_ioctl_terminal;
 
 extern const struct check check_socketpair;
 extern const struct check check_send_connected;
+extern const struct check check_send_anywhere;
+extern const struct check check_sendmsg;
 extern const struct check check_socket_none;
 extern const struct check check_socket_network;
 extern const struct check check_socketpair_connected;

@@ -37,6 +37,27 @@ socket_of_any_family_is_refused_without_network(void **state)
 	}
 }
 
+/* The filter does not see whether a socket is a unix socket. */
+static void
+urgent_data_is_refused_to_all_code(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		for (unsigned bit = 0; bit < 32; bit++) {
+			uint32_t want = BIT(bit) == MSG_OOB ? REFUSE(EOPNOTSUPP)
+							    : ALLOW;
+
+			expect(v, "sendto", want, 3, 0x1000, 1, BIT(bit), 0, 0);
+			expect(v, "sendmsg", want, 3, 0x1000, BIT(bit));
+			if (v & FILTER_NETWORK)
+				expect(v, "sendmmsg", want, 3, 0x1000, 1,
+				       BIT(bit));
+		}
+		expect(v, "sendto", REFUSE(EOPNOTSUPP), 3, 0x1000, 1,
+		       MSG_OOB | MSG_DONTWAIT, 0x1000, 16);
+	}
+}
+
 /* Other lengths could be names of unix sockets: 16 is sockaddr_in, 28
    sockaddr_in6, and unix addresses are shorter than sockaddr_storage. */
 static void
@@ -277,6 +298,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(urgent_data_is_refused_to_all_code),
 		cmocka_unit_test(unix_sockets_come_in_two_variants),
 		cmocka_unit_test(
 			mknod_makes_only_fifos_and_only_with_unix_sockets),
