@@ -136,8 +136,9 @@ commands_send_input(struct commands_link *c, uint32_t id, const void *bytes,
 	int failed;
 
 	pthread_mutex_lock(&c->lock);
-	/* Checked once: a command must not get a part of an input. */
-	failed = check_backlog(c, err) < 0 ||
+	/* Checked once: a command must not get a part of an input. The end of
+	   the input needs no space. */
+	failed = (len && check_backlog(c, err) < 0) ||
 		 add_input(c, id, bytes, len, err) < 0;
 	if (!failed)
 		send_soon(c);

@@ -137,6 +137,12 @@ void exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x));
 /* The same for work that needs much time or memory: of one owner's exchanges
    few do it at once, each until most of its reply is sent. The others wait. */
 void exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x));
+/* Returns false if it should be repeated, for which it must not have replied;
+   the last attempt always replies. */
+typedef bool exchange_attempt(struct exchange *x, bool is_last);
+/* Attempts it now, and if it should be repeated, in turn for up to ten
+   seconds. */
+void exchange_repeat(struct exchange *x, exchange_attempt *attempt);
 
 /* ---- the reply ---- */
 

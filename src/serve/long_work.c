@@ -4,17 +4,24 @@
  * replies that nobody reads.
  */
 #include <string.h>
+#include <unistd.h>
 
+#include "base/loop.h"
 #include "serve/exchange_part.h"
 #include "serve/server.h"
 
 /* How many exchanges of one owner do long work at once. */
 #define LONG_WORK_MAX 2
+/* How long an attempt is repeated, and the pause before the next. */
+#define RETRY_US       (10 * UINT64_C(1000000))
+#define RETRY_PAUSE_US 10000
 
 struct long_work {
 	struct long_work *next;
 	struct exchange *x;
+	/* One of the two. */
 	void (*work)(struct exchange *x);
+	exchange_attempt *attempt;
 	bool runs;
 };
 
@@ -64,6 +71,15 @@ is_gone(struct exchange *x)
 	return gone;
 }
 
+static void
+repeat(struct exchange *x, exchange_attempt *attempt)
+{
+	uint64_t end_us = loop_now_us() + RETRY_US;
+
+	while (!attempt(x, loop_now_us() >= end_us || is_gone(x)))
+		usleep(RETRY_PAUSE_US);
+}
+
 static void *
 run_work(void *work)
 {
@@ -71,7 +87,9 @@ run_work(void *work)
 	struct server *s = t->x->server;
 
 	for (; t; t = next) {
-		if (!is_gone(t->x))
+		if (t->attempt)
+			repeat(t->x, t->attempt);
+		else if (!is_gone(t->x))
 			t->work(t->x);
 		exchange_wait_sent(t->x);
 		next = end_work(s, t);
@@ -82,8 +100,9 @@ run_work(void *work)
 	return NULL;
 }
 
-void
-exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x))
+static void
+begin_in_turn(struct exchange *x, void (*work)(struct exchange *x),
+	      exchange_attempt *attempt)
 {
 	struct server *s = x->server;
 	struct long_work *t = malloc(sizeof(*t)), **at, *first;
@@ -92,7 +111,9 @@ exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x))
 		reply_fail(x, 500, "memory", "no memory");
 		return;
 	}
-	*t = (struct long_work){ NULL, exchange_ref(x), work, false };
+	*t = (struct long_work){ .x = exchange_ref(x),
+				 .work = work,
+				 .attempt = attempt };
 	pthread_mutex_lock(&s->lock);
 	for (at = &s->long_work; *at; at = &(*at)->next)
 		;
@@ -110,4 +131,17 @@ exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x))
 		exchange_unref(failed);
 		free(t);
 	}
+}
+
+void
+exchange_in_turn(struct exchange *x, void (*work)(struct exchange *x))
+{
+	begin_in_turn(x, work, NULL);
+}
+
+void
+exchange_repeat(struct exchange *x, exchange_attempt *attempt)
+{
+	if (!attempt(x, false))
+		begin_in_turn(x, NULL, attempt);
 }

@@ -129,8 +129,10 @@ post_signal(struct exchange *x)
 
 /* ---- input ---- */
 
-static void
-send_input(struct exchange *x, struct sandbox *sb, const struct command_view *v)
+/* Returns false without a reply if the command has too much unread input. */
+static bool
+send_input(struct exchange *x, struct sandbox *sb, const struct command_view *v,
+	   bool is_last)
 {
 	const json_t *input = json_object_get(x->json, "input");
 	const json_t *text =
@@ -138,34 +140,45 @@ send_input(struct exchange *x, struct sandbox *sb, const struct command_view *v)
 	own_mem char *bytes = NULL;
 	struct remit_error err;
 	size_t len = 0;
+	int failed;
 
 	if (!json_is_string(text) ||
 	    base64_decode(json_string_value(text), json_string_length(text),
-			  &bytes, &len) < 0)
+			  &bytes, &len) < 0) {
 		connect_fail(x, "invalid_argument",
 			     v->has_terminal ? "input.pty: must be base64"
 					     : "input.stdin: must be base64");
-	else if (!v->reads)
+		return true;
+	}
+	if (!v->reads) {
 		connect_fail(x, "failed_precondition",
 			     "this command reads no input: it was started "
 			     "without stdin, or its stdin is closed");
-	else
-		reply_done(x,
-			   len ? hosted_command_input(sb->hosted, v->id, bytes,
-						      len, &err)
-			       : 0,
-			   &err);
+		return true;
+	}
+	failed = len ? hosted_command_input(sb->hosted, v->id, bytes, len, &err)
+		     : 0;
+	if (failed && err.code == REMIT_E_BUSY && !is_last)
+		return false;
+	reply_done(x, failed, &err);
+	return true;
+}
+
+static bool
+attempt_input(struct exchange *x, bool is_last)
+{
+	struct command_view v = { 0 };
+	struct sandbox *sb = find_command(x, &v);
+	bool done = !v.id || send_input(x, sb, &v, is_last);
+
+	sandbox_unref(sb);
+	return done;
 }
 
 static void
 post_input(struct exchange *x)
 {
-	struct command_view v = { 0 };
-	struct sandbox *sb = find_command(x, &v);
-
-	if (v.id)
-		send_input(x, sb, &v);
-	sandbox_unref(sb);
+	exchange_repeat(x, attempt_input);
 }
 
 static void

@@ -309,22 +309,35 @@ send_input(struct exchange *x, struct hosted *r, const struct command_view *v,
 	return hosted_command_input(r, v->id, "", 0, err);
 }
 
-static void
-post_input(struct exchange *x)
+static bool
+attempt_input(struct exchange *x, bool is_last)
 {
 	own(command_input) struct command_input in = { 0 };
 	struct command_view v = { 0 };
 	struct remit_error err;
+	bool is_busy = false;
 	struct hosted *r;
+	int failed;
 
 	if (command_input_read(&in, x->json, &err) < 0) {
 		reply_error(x, &err);
-		return;
+		return true;
 	}
 	r = find_command(x, &v);
-	if (v.id)
-		reply_done(x, send_input(x, r, &v, &in, &err), &err);
+	if (v.id) {
+		failed = send_input(x, r, &v, &in, &err);
+		is_busy = failed && err.code == REMIT_E_BUSY && !is_last;
+		if (!is_busy)
+			reply_done(x, failed, &err);
+	}
 	hosted_unref(r);
+	return !is_busy;
+}
+
+static void
+post_input(struct exchange *x)
+{
+	exchange_repeat(x, attempt_input);
 }
 
 static void
