@@ -82,7 +82,7 @@ def test_one_request_makes_one_copy(client):
     assert client.out("print(second != bytes(12))") == "True\n"
 
 
-@pytest.mark.parametrize(("offset", "value"), [(76, 1), (80, 0)], ids=["keeps-the-bounding-set", "is-no-branch"])
+@pytest.mark.parametrize(("offset", "value"), [(84, 1), (88, 0)], ids=["keeps-the-bounding-set", "is-no-branch"])
 def test_copy_that_does_not_lock_itself_is_killed(client, offset, value):
     body = f"c = bytearray(command)\nc[{offset}] = {value}\ntry: return true.branch(bytes(c))\nexcept ValueError: return bytes(12)"
     begin(client, with_patched_fork(body))
