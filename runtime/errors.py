@@ -3,6 +3,7 @@
 import sys
 
 import cell
+import records
 
 # Limits in bytes. The complete text is on stderr; a claim must fit into one frame.
 TEXT_MAX = 32 * 1024
@@ -118,12 +119,12 @@ def refused_path(exc):
     """Return records of the refused or missing path, if that ended the program."""
     try:
         for _ in range(CAUSES):
-            if isinstance(exc, OSError) and exc.errno in REFUSALS and isinstance(exc.filename, (str, bytes)):
+            if isinstance(exc, OSError) and records.linux_errno(exc.errno) in REFUSALS and isinstance(exc.filename, (str, bytes)):
                 import os.path
 
                 path = os.path.abspath(os.fsdecode(exc.filename))
-                records = ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
-                return (*records, ("denied_execution", "1")) if is_not_executable_here(path) else records
+                refused = ("denied_errno", str(records.linux_errno(exc.errno))), ("denied_path", clip(path))
+                return (*refused, ("denied_execution", "1")) if is_not_executable_here(path) else refused
             exc = exc.__cause__ or exc.__context__
     except BaseException:  # an exception class of the program may raise anything
         return ()

@@ -7,11 +7,21 @@ has no effect here. The answers are claims nevertheless.
 
 from posix import (
     O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
-    chmod, close, fchmod, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, symlink, unlink,
+    chmod, close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, stat as stat_followed, symlink, unlink,
     utime, write,
 )  # fmt: skip
 
+import sys
+
 import records
+
+try:
+    from posix import fchmod
+except ImportError:  # WebAssembly has no permissions
+
+    def fchmod(fd, mode):
+        pass
+
 
 PIECE = 64 * 1024
 LIST_MAX = 10000
@@ -19,7 +29,10 @@ LIST_BYTES = 32 * 1024 * 1024
 # As in the kernel.
 LINKS_MAX = 40
 # Numbers of errno, which not every session needs to import.
-EIO, ENOMEM, EBUSY, EISDIR, EINVAL, ELOOP = 5, 12, 16, 21, 22, 40
+if sys.platform == "wasi":
+    from errno import EBUSY, EINVAL, EIO, EISDIR, ELOOP, ENOMEM
+else:
+    EIO, ENOMEM, EBUSY, EISDIR, EINVAL, ELOOP = 5, 12, 16, 21, 22, 40
 # Bits of st_mode: the type of a file.
 KIND, REGULAR, FOLDER, LINK = 0o170000, 0o100000, 0o040000, 0o120000
 KINDS = {REGULAR: b"file", FOLDER: b"folder", LINK: b"link"}
@@ -323,8 +336,30 @@ def remove_files(fd):
     return None
 
 
+def remove_below_path(path):
+    """The same as remove_below() where no directory can be listed by its descriptor. No other code
+    runs meanwhile: WebAssembly has no threads."""
+    paths = [path]
+    while paths:
+        with scandir(paths[-1]) as entries:
+            found = [(one.path, one.is_dir(follow_symlinks=False)) for one in entries]
+        for name, is_folder in found:
+            if not is_folder:
+                unlink(name)
+        folders = [name for name, is_folder in found if is_folder]
+        if folders:
+            paths.append(folders[0])
+        else:
+            done = paths.pop()
+            if paths:
+                rmdir(done)
+
+
 def remove_below(path):
     """Remove the contents of a directory of any depth, with one descriptor and a list of names."""
+    if sys.platform == "wasi":
+        remove_below_path(path)
+        return
     fd = open_file(path, AS_FOLDER)
     names = []
     try:
@@ -362,9 +397,9 @@ def perform(payload, workspace):
     try:
         answer = OPERATIONS[task.operation](task)
     except OSError as exc:
-        answer = b"errno\0%d\0" % (exc.errno or EIO)
+        answer = b"errno\0%d\0" % records.linux_errno(exc.errno or EIO)
     except MemoryError:
-        answer = b"errno\0%d\0" % ENOMEM
+        answer = b"errno\0%d\0" % records.linux_errno(ENOMEM)
     for _ in task.pieces():  # skip the data of a failed write
         pass
     records.put(records.frame(records.FILE_ANSWER, answer))

@@ -4,6 +4,7 @@ A frame is a u32 length, a u8 type, three zero bytes and a payload. The payload 
 sequence of records: key NUL value NUL.
 """
 
+import sys
 from _thread import allocate_lock
 
 import _remit
@@ -96,6 +97,23 @@ def receive():
     """Receive one frame. Return its type and payload."""
     header = _read_bytes(8)
     return header[4], _read_bytes(int.from_bytes(header[:4], "little"))
+
+
+# What the keeper knows of errors, where the interpreter has other numbers (WebAssembly).
+_LINUX = {
+    "EPERM": 1, "ENOENT": 2, "EIO": 5, "EBADF": 9, "ENOMEM": 12, "EACCES": 13, "EBUSY": 16, "EEXIST": 17, "EXDEV": 18,
+    "ENOTDIR": 20, "EISDIR": 21, "EINVAL": 22, "ENFILE": 23, "EMFILE": 24, "EFBIG": 27, "ENOSPC": 28, "EROFS": 30,
+    "EMLINK": 31, "ENAMETOOLONG": 36, "ENOSYS": 38, "ENOTEMPTY": 39, "ELOOP": 40, "ENOTSUP": 95, "EDQUOT": 122,
+}  # fmt: skip
+
+
+def linux_errno(number):
+    """Return Linux's number of an error."""
+    if sys.platform != "wasi":
+        return number
+    from errno import errorcode
+
+    return _LINUX.get(errorcode.get(number), 5)
 
 
 def encode(kind, pairs):

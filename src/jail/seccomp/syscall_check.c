@@ -209,13 +209,16 @@ static const struct clause mmap_flags_data[] = {
 
 const struct check check_mmap_data = CHECK(mmap_flags_data, REFUSE(EPERM));
 /* The memory of a guest, and that of malloc: private, of no file, and never
-   executable. */
+   executable. All of it is writable or not accessible, because RLIMIT_DATA does
+   not count pages that have become read-only. */
 static const struct clause mmap_guest[] = {
-	ALLOW_IF(BITS(2, PROT_EXEC, 0), INT(3, MAP_PRIVATE | MAP_ANONYMOUS)),
+	ALLOW_IF(INT(2, PROT_READ | PROT_WRITE),
+		 INT(3, MAP_PRIVATE | MAP_ANONYMOUS)),
+	ALLOW_IF(INT(2, PROT_NONE), INT(3, MAP_PRIVATE | MAP_ANONYMOUS)),
 };
 
 static const struct clause mprotect_guest[] = {
-	ALLOW_IF(BITS(2, UINT64_MAX & ~(uint64_t)(PROT_READ | PROT_WRITE), 0)),
+	ALLOW_IF(INT(2, PROT_READ | PROT_WRITE)),
 };
 
 const struct check check_mmap_guest = CHECK(mmap_guest, REFUSE(EPERM));

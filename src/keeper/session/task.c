@@ -302,7 +302,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    (kind != TASK_COLD && add_packages(out, plan) < 0) ||
 	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->installs && record_add(out, "installs", "yes") < 0) ||
-	    (plan->limits.address_space_bytes &&
+	    ((plan->limits.address_space_bytes || plan->limits.linear_bytes) &&
 	     record_add(out, "address_space", "limited") < 0) ||
 	    add_caps(out, p) < 0 || add_workspace(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||

@@ -3,6 +3,7 @@
 The tests that run code need remit-wasm, which `make wasm` builds. Without it, tests/run.py prints that they do not run.
 """
 
+import errno
 import json
 import pathlib
 import re
@@ -238,6 +239,39 @@ def test_session_keeps_variables_and_is_interrupted(remit):
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result
     assert client.run("x")["value"]["json"] == 20
     client.leave()
+
+
+@needs_program
+def test_files_of_a_session_have_linux_errors_and_folders_can_be_removed(remit):
+    """The interpreter has other numbers for errors, and cannot list a folder by its descriptor."""
+    client = SessionClient(remit)
+    client.open(policy={"tier": "wasm"})
+    client.run("import os\nos.makedirs('a/b/c')\nfor name in ('a/x', 'a/b/y', 'a/b/c/z'): open(name, 'w').close()\nkept = 1")
+    missing = client.request("file", op="read", path="none")["failed"]
+    assert missing["errno"] == errno.ENOENT, missing
+    assert client.request("file", op="make", path="/etc/x")["failed"]["errno"] in (errno.EROFS, errno.EACCES)
+    assert "failed" not in client.request("file", op="remove", path="a")
+    assert client.run("os.path.exists('a'), kept")["value"]["json"] == [False, 1]
+    client.leave()
+
+
+@needs_program
+def test_program_without_memory_is_an_error_and_session_goes_on(remit):
+    # Without a control group, files and buffers are part of it.
+    result = run(remit, "l = []\nwhile True: l.append(bytes(1000))", "--memory", "200M", "--disk", "1M", "--files", "100", "--open-files", "16")
+    assert (result["status"], result["error"]["name"]) == ("error", "MemoryError")
+    assert "MemoryError" in result["stderr"]
+    client = SessionClient(remit)
+    client.open(policy={"tier": "wasm", "memory_bytes": "200M", "disk_bytes": "1M", "files": 100, "open_files": 16})
+    assert client.run("l = []\nwhile True: l.append(bytes(1000))")["status"] == "error"
+    assert client.run("n = len(l); l = None; n > 1000")["value"]["json"] is True
+    client.leave()
+
+
+@needs_program
+def test_refused_path_is_a_denial_with_linux_error(remit):
+    (row,) = run(remit, "import os\nos.mkdir('/new')")["denials"]
+    assert (row["field"], row["reported"]) == ("filesystem_write_roots", {"path": "/new", "errno": "EROFS"})
 
 
 # ---- what the tier lacks ----

@@ -747,7 +747,12 @@ guest_has_no_calls_to_go_on_with(void **state)
 	       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 3,
 	       private | MAP_HUGETLB, -1, 0);
+	expect(FILTER_GUEST, "mmap", ALLOW, 0, 4096, 0, private, -1, 0);
 	expect(FILTER_GUEST, "mprotect", ALLOW, 0x1000, 4096, 3);
+	/* RLIMIT_DATA would not count them any longer. */
+	expect(FILTER_GUEST, "mmap", REFUSE(EPERM), 0, 4096, 1, private, -1, 0);
+	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 1);
+	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 0);
 	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 4);
 	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 5);
 	expect(FILTER_GUEST, "mprotect", REFUSE(EPERM), 0x1000, 4096, 7);
