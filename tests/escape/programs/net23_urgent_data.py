@@ -21,7 +21,7 @@ for how in ("send", "sendmsg"):
 # Without the flag, and with others, sockets work.
 one, other = socket.socketpair()
 one.send(b"a", socket.MSG_DONTWAIT)
-one.sendmsg([b"b"], [], socket.MSG_NOSIGNAL)
+one.send(b"b", socket.MSG_NOSIGNAL)
 if other.recv(10) != b"ab":
     raise RuntimeError("ordinary data did not arrive")
 report_outcome()
