@@ -54,36 +54,65 @@ next_word(struct http_text *list, struct http_text *word)
 	return true;
 }
 
-/* Whether a header Connection lists this word. */
-static bool
-connection_lists(const char *bytes, const struct http_head *h,
-		 struct http_text wanted)
-{
-	struct http_text rest = { bytes, h->len }, line, name, list, word;
+/* The words of all headers Connection. */
+struct listed {
+	struct http_text words[FORWARD_WORDS_MAX];
+	size_t count;
+};
 
-	if (!http_head_next(&rest, &line)) /* the request line */
-		return false;
-	while (http_head_next(&rest, &line) && line.len) {
-		http_head_split(line, &name, &list);
-		if (!http_head_is(name, "connection"))
-			continue;
-		while (next_word(&list, &word))
-			if (same(word, wanted))
-				return true;
+static int
+add_words(struct listed *l, struct http_text list)
+{
+	struct http_text word;
+
+	while (next_word(&list, &word)) {
+		if (l->count == ARRAY_LEN(l->words))
+			return -1;
+		l->words[l->count++] = word;
 	}
+	return 0;
+}
+
+/* Every header is compared with all words, so there may not be many of either.
+   Returns -1 if there are. */
+static int
+read_listed(const char *bytes, const struct http_head *h, struct listed *l)
+{
+	struct http_text rest = { bytes, h->len }, line, name, value;
+	size_t headers = 0;
+
+	l->count = 0;
+	if (!http_head_next(&rest, &line)) /* the request line */
+		return -1;
+	while (http_head_next(&rest, &line) && line.len) {
+		if (++headers > FORWARD_HEADERS_MAX)
+			return -1;
+		http_head_split(line, &name, &value);
+		if (http_head_is(name, "connection") && add_words(l, value) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool
+connection_lists(const struct listed *l, struct http_text wanted)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (same(l->words[i], wanted))
+			return true;
 	return false;
 }
 
 static bool
-is_forwarded(const char *bytes, const struct http_head *h,
-	     struct http_text name, const char *const *secrets)
+is_forwarded(const struct listed *l, struct http_text name,
+	     const char *const *secrets)
 {
 	if (is_in(name, secrets, SIZE_MAX))
 		return false;
 	if (is_in(name, end_to_end, ARRAY_LEN(end_to_end)))
 		return true;
 	return !is_in(name, hop_headers, ARRAY_LEN(hop_headers)) &&
-	       !connection_lists(bytes, h, name);
+	       !connection_lists(l, name);
 }
 
 static int
@@ -100,9 +129,13 @@ http_forward_request(struct buf *out, const char *bytes,
 {
 	static const struct http_text upgrade = { "upgrade", 7 };
 	struct http_text rest = { bytes, h->len }, line, name, value;
-	bool may = !h->is_old && connection_lists(bytes, h, upgrade);
+	struct listed listed;
+	bool may;
 
 	*upgrades = false;
+	if (read_listed(bytes, h, &listed) < 0)
+		return -1;
+	may = !h->is_old && connection_lists(&listed, upgrade);
 	if (!http_head_next(&rest, &line) || add_line(out, line) < 0)
 		return -1;
 	while (http_head_next(&rest, &line) && line.len) {
@@ -111,7 +144,7 @@ http_forward_request(struct buf *out, const char *bytes,
 		http_head_split(line, &name, &value);
 		asks = may && http_head_is(name, "upgrade");
 		*upgrades |= asks;
-		if ((asks || is_forwarded(bytes, h, name, secrets)) &&
+		if ((asks || is_forwarded(&listed, name, secrets)) &&
 		    add_line(out, line) < 0)
 			return -1;
 	}
@@ -128,8 +161,8 @@ read_status(struct http_text l, int *status)
 {
 	*status = 0;
 	if (l.len < 12 || (l.len > 12 && l.text[12] != ' ') ||
-	    memcmp(l.text, "HTTP/1.", 7) != 0 || !strchr("01", l.text[7]) ||
-	    l.text[8] != ' ')
+	    memcmp(l.text, "HTTP/1.", 7) != 0 ||
+	    (l.text[7] != '0' && l.text[7] != '1') || l.text[8] != ' ')
 		return -1;
 	for (size_t i = 9; i < 12; i++) {
 		if (l.text[i] < '0' || l.text[i] > '9')

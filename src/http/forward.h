@@ -12,11 +12,16 @@
 #include "base/buf.h"
 #include "http/head.h"
 
+/* The maximum number of headers of a forwarded request, and of words in its
+   headers Connection. */
+#define FORWARD_HEADERS_MAX 128
+#define FORWARD_WORDS_MAX   16
+
 /*
  * Adds the head at `bytes`, which http_head_read() has accepted, without the
  * headers about its connection, and without those in `secrets`, which ends with
  * NULL. *upgrades: whether it asks for another protocol. Returns -1 if it does
- * not fit.
+ * not fit, or has too many headers.
  */
 int http_forward_request(struct buf *out, const char *bytes,
 			 const struct http_head *h, const char *const *secrets,

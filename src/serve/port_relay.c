@@ -58,12 +58,12 @@ port_relay_free(struct port_relay *r)
 
 /* ---- the end ---- */
 
-/* Replies in place of the program, if it has sent nothing. */
+/* Replies in place of the program, if no reply of it has begun. */
 static void
 relay_fail(struct port_relay *r, int status, const char *why)
 {
 	struct conn *c = r->conn;
-	bool can_reply = !r->has_replied;
+	bool can_reply = !r->has_replied && r->step <= RELAY_WAITING;
 
 	port_relay_free(r);
 	if (can_reply)
@@ -286,10 +286,14 @@ watch_program(struct port_relay *r)
 			&err);
 }
 
+/* After the switch, a client that has ended its side is noticed when the rest
+   of what it sent is read: until the program takes that, the end would be
+   reported again and again. */
 static void
 watch_client(struct port_relay *r)
 {
-	uint32_t events = r->client_ended ? 0 : EPOLLRDHUP;
+	bool watches_end = !r->client_ended && r->step != RELAY_SWITCHED;
+	uint32_t events = watches_end ? EPOLLRDHUP : 0;
 
 	if (wants_input(r))
 		events |= EPOLLIN;
@@ -415,7 +419,9 @@ port_relay_begin(struct conn *c, int fd, const char *const *secrets)
 	c->relay = r;
 	if (http_forward_request(&r->up, c->x->head.data, h, secrets,
 				 &r->upgrades) < 0) {
-		relay_fail(r, 400, "the head of the request is too long");
+		relay_fail(r, 400,
+			   "the head of the request is too long, or has "
+			   "too many headers");
 		return;
 	}
 	relay_advance(r);

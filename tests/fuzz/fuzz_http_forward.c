@@ -1,7 +1,8 @@
 /*
- * What is forwarded of a request has the same host and body, names no secret,
- * and asks to close or to upgrade the connection. What is forwarded of a reply
- * does not depend on how its bytes are cut into pieces.
+ * What is forwarded of a request, unless it has too many headers, has the same
+ * host and body, names no secret, and asks to close or to upgrade the
+ * connection. What is forwarded of a reply does not depend on how its bytes are
+ * cut into pieces.
  *
  * The first byte says whether the request asks for another protocol, and the
  * size of the pieces.
@@ -13,6 +14,20 @@
 
 #define PIECE_MAX 127
 
+/* Whether it may have too many headers, or words in one. */
+static bool
+has_many(const char *bytes, const struct http_head *h)
+{
+	size_t lines = 0, commas = 0;
+
+	for (size_t i = 0; i < h->len; i++) {
+		lines += bytes[i] == '\n';
+		commas += bytes[i] == ',';
+	}
+	return lines > FORWARD_HEADERS_MAX ||
+	       lines + commas > FORWARD_WORDS_MAX;
+}
+
 static void
 check_request(const char *bytes, size_t size)
 {
@@ -23,7 +38,10 @@ check_request(const char *bytes, size_t size)
 
 	if (http_head_read(bytes, size, &h) != HEAD_NAME)
 		return;
-	must(http_forward_request(&out, bytes, &h, secrets, &upgrades) == 0);
+	if (http_forward_request(&out, bytes, &h, secrets, &upgrades) < 0) {
+		must(has_many(bytes, &h));
+		return;
+	}
 	if (out.len > HEAD_MAX)
 		return;
 	must(http_head_read(out.data, out.len, &again) == HEAD_NAME);

@@ -17,6 +17,9 @@ static const char *const secret_headers[] = {
 	NULL,
 };
 
+/* How many headers of a request may be such keys. */
+#define KEY_HEADERS_MAX 8
+
 /* A connection to a port; the exchange owns it. */
 struct port_use {
 	struct e2b *e2b;
@@ -75,18 +78,43 @@ port_use_free(void *use)
 
 /* ---- access ---- */
 
+/* Whether this is a key, alone or after a word such as "Bearer". */
+static bool
+has_key(const struct keys *k, struct http_text value)
+{
+	size_t at = 0;
+
+	if (value.len && keys_find(k, value.text, value.len))
+		return true;
+	while (at < value.len && !strchr(" \t", value.text[at]))
+		at++;
+	while (at < value.len && strchr(" \t", value.text[at]))
+		at++;
+	return at < value.len && keys_find(k, value.text + at, value.len - at);
+}
+
 /* A header Authorization may be meant for the program. A key of this server is
-   not, and the program would read it. */
+   not, and the program would read it. Comparing takes time, so of many headers
+   one counts as a key. */
 static bool
 shows_key(const struct exchange *x)
 {
-	const struct keys *k = x->server->keys;
-	struct http_text plain = exchange_header(x, "x-api-key");
-	struct http_text bearer = exchange_header(x, "authorization");
+	struct http_text rest = { x->head.data, x->head.len }, line, name;
+	struct http_text value;
+	size_t compared = 0;
 
-	return (plain.len && keys_find(k, plain.text, plain.len)) ||
-	       (bearer.len > 7 &&
-		keys_find(k, bearer.text + 7, bearer.len - 7));
+	if (!http_head_next(&rest, &line)) /* the request line */
+		return false;
+	while (http_head_next(&rest, &line) && line.len) {
+		http_head_split(line, &name, &value);
+		if (!http_head_is(name, "x-api-key") &&
+		    !http_head_is(name, "authorization"))
+			continue;
+		if (++compared > KEY_HEADERS_MAX ||
+		    has_key(x->server->keys, value))
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -123,7 +151,9 @@ check_use(struct exchange *x, struct port_use *u)
 	else if (shows_key(x))
 		e2b_fail(x, 400,
 			 "the request has a key of this server, which the "
-			 "program in the sandbox would read: omit it");
+			 "program in the sandbox would read, or more than %d "
+			 "headers that could be one: omit it",
+			 KEY_HEADERS_MAX);
 	else if (!x->key && !keys_spend(sb->key, loop_now_us()))
 		e2b_fail(x, 429, "too many requests with this key");
 	else if (!count_use(x, u))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import leftovers
@@ -28,7 +31,7 @@ LOOPBACK = ("--net=loopback", *ALLOWED)
 MIB = 1 << 20
 # A program that does what the path says, with one thread for each connection.
 PROGRAM = r"""
-import hashlib, json, os, socket, struct, threading
+import hashlib, json, os, socket, struct, threading, time
 def read_until(s, mark, got=b""):
     while mark not in got:
         piece = s.recv(65536)
@@ -74,6 +77,7 @@ def serve(s):
         while piece := rest or s.recv(65536):
             s.sendall(piece.upper()); rest = b""
         s.sendall(b"bye")
+    elif what == "/deaf": s.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n"); time.sleep(30)
     elif what == "/early": s.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n"); reply(s, b"late")
     elif what == "/half": s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n0123456789")
     elif what == "/reset":
@@ -343,6 +347,10 @@ def test_private_ports_require_token(served):
 def test_key_of_server_does_not_reach_program(box):
     for headers in ({"X-API-Key": box.served.token}, {"Authorization": f"Bearer {box.served.token}"}, {"X-API-Key": f"e2b_{box.served.token}"}):
         assert "a key of this server" in box.refusal(status=400, headers=headers)
+    for key in (b"Authorization: Basic eA==\r\nAuthorization: Bearer KEY", b"X-API-Key: x\r\nX-API-Key: KEY",
+                b"Authorization: Token KEY", b"Authorization: KEY", b"X-API-Key: x\r\n" * 8 + b"X-API-Key: x"):  # fmt: skip
+        got = box.raw(b"GET /head HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n" + key.replace(b"KEY", box.served.token.encode()) + b"\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 400 ") and b"a key of this server" in got, (key, got)
     assert "X-API-Key: other" in box.text("/head", None, {"X-API-Key": "other"})
 
 
@@ -452,6 +460,44 @@ def test_reset_program_costs_nothing_while_its_client_does_not_read(served, box)
         time.sleep(3)
         assert processor_time_of(served.process.pid) - before < 0.1, "it asks again and again for what it does not want"
         assert s.recv(65536).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_switched_connection_costs_nothing_while_its_program_does_not_read(served, box):
+    def send(s, size: int) -> None:
+        """Send until the server takes no more for a while."""
+        stuck = 0
+        while size and stuck < 40:
+            stuck = stuck + 1 if unsent(s) else 0
+            if stuck:
+                time.sleep(0.005)  # the time in which the server would take more
+            else:
+                size -= s.send(b"z" * min(16384, size))
+
+    with contextlib.ExitStack() as stack:
+        # Of some of these the server reads only a part, and the rest, with the client's end, waits in the kernel.
+        for size in range(320, 1344, 64):
+            s = stack.enter_context(box.connect())
+            s.sendall(f"GET /deaf HTTP/1.1\r\nHost: {box.host()}\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n".encode())
+            assert s.recv(65536).startswith(b"HTTP/1.1 101 ")
+            send(s, size * 1024)
+            s.shutdown(socket.SHUT_WR)
+        before = processor_time_of(served.process.pid)
+        # The time of doing nothing is measured.
+        time.sleep(2)
+        assert processor_time_of(served.process.pid) - before < 0.2, "the server sees again and again that a client has ended"
+
+
+def test_many_headers_are_refused_quickly(served, box):
+    before = processor_time_of(served.process.pid)
+    for _ in range(20):
+        got = box.raw(b"GET /name HTTP/1.1\r\nHost: HOST\r\nConnection: b,b,b,close\r\n" + b"a:\r\n" * 3900 + b"\r\n")
+        assert got.startswith(b"HTTP/1.1 400 ") and b"too many headers" in got, got
+    assert processor_time_of(served.process.pid) - before < 0.5
+
+
+def unsent(s: socket.socket) -> int:
+    """How many bytes the other end has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(s, termios.TIOCOUTQ, bytes(4)))[0]
 
 
 def processor_time_of(pid: int) -> float:

@@ -74,6 +74,39 @@ request_asks_for_another_protocol_in_both_headers(void **state)
 			true);
 }
 
+/* Forwards a request with so many headers, and words in its headers
+   Connection. */
+static int
+forward_many(size_t headers, size_t words)
+{
+	own(buf) struct buf old = BUF_INIT(HEAD_MAX);
+	own(buf) struct buf out = BUF_INIT(2 * HEAD_MAX);
+	struct http_head h;
+	bool upgrades;
+
+	assert_int_equal(buf_addf(&old, "GET / HTTP/1.1\r\nHost: a\r\n"), 0);
+	/* The words are in two headers. */
+	assert_int_equal(buf_addf(&old, "Connection: w\r\nConnection:"), 0);
+	for (size_t i = 1; i < words; i++)
+		assert_int_equal(buf_addf(&old, " ,w"), 0);
+	for (size_t i = 3; i < headers; i++)
+		assert_int_equal(buf_addf(&old, "\r\nv:"), 0);
+	assert_int_equal(buf_addf(&old, "\r\n\r\n"), 0);
+	assert_int_equal(http_head_read(old.data, old.len, &h), HEAD_NAME);
+	return http_forward_request(&out, old.data, &h, secrets, &upgrades);
+}
+
+static void
+request_with_too_many_headers_is_bad(void **state)
+{
+	(void)state;
+	assert_int_equal(forward_many(FORWARD_HEADERS_MAX, FORWARD_WORDS_MAX),
+			 0);
+	assert_int_equal(forward_many(FORWARD_HEADERS_MAX + 1, 1), -1);
+	assert_int_equal(forward_many(3, FORWARD_WORDS_MAX + 1), -1);
+	assert_int_equal(forward_many(3900, 5), -1);
+}
+
 /* Feeds a reply in pieces of `step` bytes, and then checks what became of
    it. */
 static enum http_forward
@@ -154,10 +187,16 @@ reply_that_is_not_http_is_bad(void **state)
 		"HTTP/1.1  200\r\n",	"HTTP/1.1 200 a\rb\r\n\r\n",
 		"HTTP/1.2 200 OK\r\n",
 	};
+	static const char nul[] = "HTTP/1.\0 200 OK\r\n\r\n";
+	own(buf) struct buf out = BUF_INIT(HEAD_MAX);
+	int status;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		check_reply(rows[i], true, FORWARD_BAD, 0, NULL);
+	assert_int_equal(
+		forward_reply(nul, sizeof(nul) - 1, 100, true, &out, &status),
+		FORWARD_BAD);
 	check_reply("HTTP/1.1 200", true, FORWARD_MORE, 0, NULL);
 	check_reply("HTTP/1.1 100 x\r\nY: z", true, FORWARD_MORE, 0, NULL);
 }
@@ -190,6 +229,7 @@ main(void)
 		cmocka_unit_test(request_keeps_what_says_where_it_ends),
 		cmocka_unit_test(
 			request_asks_for_another_protocol_in_both_headers),
+		cmocka_unit_test(request_with_too_many_headers_is_bad),
 		cmocka_unit_test(
 			reply_is_forwarded_with_the_end_of_its_connection),
 		cmocka_unit_test(reply_switches_only_if_the_request_asked),
