@@ -4,11 +4,13 @@
 #include <linux/securebits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/file/fd.h"
+#include "base/file/path.h"
 #include "base/loop.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/rights.h"
@@ -26,6 +28,11 @@
 #define PER_SECOND 8192
 /* While this many bytes wait for the client, no events are read. */
 #define BACKLOG_MAX ((size_t)1024 * 1024)
+/* One read from the kernel may become many events. If more bytes than these
+   wait, events are lost. */
+#define BACKLOG_HARD_MAX ((size_t)4 * 1024 * 1024)
+/* How much memory it may take, besides that of the keeper. */
+#define DATA_BYTES ((rlim_t)32 << 20)
 /* How long to wait when there may be no more work yet. */
 #define PAUSE_MS 20
 /* How many requests to read everything may wait while no more work may be done,
@@ -36,6 +43,7 @@
 struct watcher {
 	struct watcher_tree tree;
 	struct link client;
+	bool has_lost; /* events, since all watches ended */
 	const struct plan *plan;
 	uint64_t spent;	   /* the tree's cost so far */
 	int64_t allowed;   /* work that may be done now; below 0 after more was
@@ -48,19 +56,37 @@ struct watcher {
 
 /* ---- the limits ---- */
 
+/* Data of the keeper, of which this process has a copy on write. Returns 0 on
+   failure. */
+static rlim_t
+inherited_bytes(void)
+{
+	own(buf) struct buf text = BUF_INIT(256);
+	struct remit_error err;
+	unsigned long pages;
+
+	if (path_read_file(&text, "/proc/self/statm", &err) < 0 ||
+	    sscanf(buf_text(&text), "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		return 0;
+	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 static int
 watcher_limit(void)
 {
-	static const struct {
+	const rlim_t inherited = inherited_bytes();
+	const struct {
 		int resource;
 		rlim_t most;
 	} all[] = {
 		{ RLIMIT_CORE, 0 },
 		{ RLIMIT_FSIZE, 0 },
 		{ RLIMIT_NOFILE, 32 },
-		{ RLIMIT_DATA, (rlim_t)128 << 20 },
+		{ RLIMIT_DATA, inherited + DATA_BYTES },
 	};
 
+	if (!inherited)
+		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		struct rlimit l = { all[i].most, all[i].most };
 
@@ -176,6 +202,22 @@ path_in_workspace(const struct watcher *w, const struct watch_request *r,
 
 /* ---- the client ---- */
 
+/* Whether the client reads too slowly for this event. The last event of a watch
+   is always sent. */
+static bool
+loses(struct watcher *w, const struct watch_event *e)
+{
+	struct remit_error err;
+
+	if (!watch_is_of_file(e->kind))
+		return false;
+	/* A connection that fails is noticed after the events. */
+	if (!w->has_lost && link_backlog(&w->client) > BACKLOG_HARD_MAX)
+		w->has_lost = link_flush(&w->client, &err) < 0 ||
+			      link_backlog(&w->client) > BACKLOG_HARD_MAX;
+	return w->has_lost;
+}
+
 static int
 send_event(void *user, const struct watch_event *e)
 {
@@ -184,6 +226,8 @@ send_event(void *user, const struct watch_event *e)
 	struct watcher *w = user;
 	struct remit_error err;
 
+	if (loses(w, e))
+		return 0;
 	if (watch_event_write(&payload, e) < 0)
 		return -1;
 	return link_send(&w->client, FRAME_WATCH_EVENT, payload.data,
@@ -238,9 +282,12 @@ read_events(struct watcher *w)
 {
 	bool more = true;
 
-	while (more && may_work(w))
-		if (watcher_tree_read(&w->tree, &more) < 0)
+	while (more && may_work(w)) {
+		if (watcher_tree_read(&w->tree, &more) < 0 ||
+		    (w->has_lost && watcher_tree_lose(&w->tree) < 0))
 			return -1;
+		w->has_lost = false;
+	}
 	if (more && w->sync_count < SYNCS_MAX && loop_now_us() < w->sync_end_us)
 		return 0;
 	return send_synced(w);

@@ -17,7 +17,7 @@
 	 IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |      \
 	 IN_EXCL_UNLINK)
 
-#define BATCH ((size_t)64 * 1024)
+#define BATCH ((size_t)8 * 1024)
 
 _Static_assert(sizeof(((struct watcher_tree *)0)->last.name) == NAME_MAX + 1,
 	       "a name of a file fits");
@@ -87,6 +87,18 @@ watch_covers(const struct watcher_watch *w, const char *directory,
 	return *name && (!**name || w->flags & WATCH_RECURSIVE);
 }
 
+/* The code can choose a time that does not fit. */
+static int64_t
+nanoseconds(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, 1000000000, &ns) ||
+	    __builtin_add_overflow(ns, t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
 /* Describes a file; an event without a description is complete too. */
 static void
 describe(const struct watcher_tree *t, const char *directory, const char *name,
@@ -103,8 +115,7 @@ describe(const struct watcher_tree *t, const char *directory, const char *name,
 		.size = (uint64_t)st.st_size,
 		.device = st.st_dev,
 		.inode = st.st_ino,
-		.modified_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-			       st.st_mtim.tv_nsec,
+		.modified_ns = nanoseconds(&st.st_mtim),
 		.mode = st.st_mode,
 	};
 	if (!S_ISLNK(st.st_mode))

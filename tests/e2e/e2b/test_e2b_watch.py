@@ -101,8 +101,8 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
-def resident_bytes(pid: int) -> int:
-    (kib,) = re.findall(r"^VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)
+def resident_bytes(pid: int, which: str = "VmRSS") -> int:
+    (kib,) = re.findall(rf"^{which}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)
     return int(kib) * 1024
 
 
@@ -365,6 +365,29 @@ def test_flood_of_events_is_bounded_and_reported_as_lost(served):
         again = watcher(box, "flood")
         say(box, "open('flood/f', 'w').close()")
         until(lambda: polled(box, again) == [("f", "CREATE")], "the new file is not reported")
+
+
+LARGE_EVENTS = """
+import os, time
+for name in "ab":
+    os.symlink("x" * 4000, name)
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    for name in "ab":
+        os.utime(name, (0, 0), follow_symlinks=False)
+"""
+
+
+def test_large_events_for_many_watches_take_little_memory(served):
+    with boxed(served) as box, contextlib.ExitStack() as stack:
+        for _ in range(15):
+            stack.callback(watching(box, includeEntry=True).close)
+        pid = the_watcher(served)
+        fattest = resident_bytes(pid, "VmHWM")
+        say(box, LARGE_EVENTS)
+        fattest = resident_bytes(pid, "VmHWM") - fattest
+        assert fattest < 32 << 20, f"{fattest >> 20} MiB"
+        assert processes(served) == [pid], "the watcher has ended"
 
 
 def test_too_many_folders_end_a_recursive_watch(served):

@@ -18,8 +18,9 @@ struct world {
 	char path[64];
 	int place; /* the workspace */
 	struct watcher_tree tree;
-	struct buf text; /* the events so far */
-	bool fails;	 /* events cannot be sent */
+	struct buf text;     /* the events so far */
+	bool fails;	     /* events cannot be sent */
+	int64_t modified_ns; /* of the last event */
 };
 
 static const char *const kinds[WATCH_KINDS] = {
@@ -37,6 +38,7 @@ note(void *user, const struct watch_event *e)
 
 	if (w->fails)
 		return -1;
+	w->modified_ns = e->entry.modified_ns;
 	return buf_addf(&w->text, "%u %s %.*s%s%.*s\n", e->id, kinds[e->kind],
 			(int)e->name_len, e->name, e->has_entry ? " = " : "",
 			e->has_entry ? (int)e->target_len : 0, e->target);
@@ -311,6 +313,28 @@ event_describes_its_file_on_request(void **state)
 }
 
 static void
+time_that_does_not_fit_is_the_latest(void **state)
+{
+	struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
+	struct world *w = *state;
+	struct stat st;
+
+	write_file(w, "f", "");
+	begin(w, 1, WATCH_DESCRIBES, "");
+	assert_int_equal(utimensat(w->place, "f", times, 0), 0);
+	drain(w);
+	assert_int_equal(w->modified_ns, INT64_C(5000000000));
+	times[1].tv_sec = INT64_MAX / 4;
+	assert_int_equal(utimensat(w->place, "f", times, 0), 0);
+	assert_int_equal(fstatat(w->place, "f", &st, 0), 0);
+	/* Some filesystems cannot keep it. */
+	if (st.st_mtim.tv_sec <= INT64_MAX / 1000000000)
+		skip();
+	drain(w);
+	assert_int_equal(w->modified_ns, INT64_MAX);
+}
+
+static void
 too_many_directories_end_the_watch(void **state)
 {
 	struct world *w = *state;
@@ -417,6 +441,7 @@ main(void)
 		test(links_are_neither_watched_nor_followed),
 		test(mounted_directory_is_refused),
 		test(event_describes_its_file_on_request),
+		test(time_that_does_not_fit_is_the_latest),
 		test(too_many_directories_end_the_watch),
 		test(lost_events_end_all_watches),
 		test(overflow_of_the_queue_is_reported),
