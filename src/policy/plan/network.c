@@ -112,10 +112,11 @@ decide_loopback(struct decision *d, struct remit_error *err)
 	d->plan->filter |= PLAN_FILTER_NETWORK;
 	d->plan->own_network = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	d->plan->has_loopback = d->plan->own_network;
-	snprintf(d->row->note, sizeof(d->row->note),
-		 "only the jail itself, at 127.0.0.1 and ::1%s",
-		 names_hosts(d->policy) ? ", and the hosts of network_allow"
-					: "");
+	snprintf(
+		d->row->note, sizeof(d->row->note),
+		"the code reaches only the jail itself, at 127.0.0.1 and ::1%s",
+		names_hosts(d->policy) ? ", and the hosts of network_allow"
+				       : "");
 	return 0;
 }
 

@@ -47,7 +47,7 @@ def test_code_serves_and_asks_itself(remit, flags, covers):
     assert printed(result) == "met\n"
     (row,) = [r for r in result["enforcement"] if r["field"] == "network_access"]
     assert row["value"] == "loopback" and row["strength"] == "enforced", row
-    assert row["mechanisms"] == ["network_namespace"] and row["note"] == "only the jail itself, at 127.0.0.1 and ::1", row
+    assert row["mechanisms"] == ["network_namespace"] and row["note"] == "the code reaches only the jail itself, at 127.0.0.1 and ::1", row
     covers(remit, "network_access", *enforced(result, "network_access"))
 
 
