@@ -1,6 +1,6 @@
 /*
- * jail_sockets: makes TCP sockets in the network of a jail, for connections from
- * outside to programs that listen inside.
+ * jail_sockets: makes TCP sockets in the network of a jail, for connections
+ * from outside to programs that listen inside.
  *
  * A socket stays in the network namespace that it was made in. So a helper
  * process enters the user and network namespaces of the jail, makes sockets,

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "hosted/hosted.h"
+#include "http/forward.h"
 #include "http/route.h"
 #include "http/tls_hello.h"
 #include "policy/quantity.h"
@@ -392,6 +393,13 @@ const struct serve_limit serve_limits_table[] = {
 		.unit = LIMIT_BYTES,
 		.value = ROUTE_JSON_BYTES,
 		.at = "413 and the connection closes",
+	},
+	{
+		.name = "headers of a request to a port of a sandbox, with 16 "
+			"words in `Connection`",
+		.scope = "request",
+		.value = FORWARD_HEADERS_MAX,
+		.at = "400",
 	},
 	{
 		.name = "JSON values in a body",
